@@ -1,0 +1,92 @@
+"""The command line: one verb a file, loaded when it is typed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import NoReturn
+
+import click
+
+from optsched.errors import OptschedError
+
+
+class Verbs(click.Group):
+    """Subcommands found by file name, so that `--help` does not load a solver."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every module of this package that does not start with an underscore."""
+        return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The `command` of the verb's module."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = import_module(f"optsched.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the verbs when a word is none."""
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            ctx.fail(f"no command {args[0]!r}, there are: {', '.join(self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="optsched")
+def cli() -> None:
+    """Schedule compute jobs, and prove how good the schedule is.
+
+    \b
+    First steps:
+      optsched generate andreas-1 --nodes 10 --all-submitted -o x.json
+      optsched solve x.json -o x.result.json
+      optsched check x.json x.result.json
+      optsched plot x.result.json -o x.png
+
+    Exit codes: 0 all is well, 1 no schedule or a broken rule, 2 bad input.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line; every error that a user can cause is one line."""
+    code = _run(args)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if "optsched.solvers.monitor" in sys.modules and sys.modules["optsched.solvers.monitor"].abandoned():
+        os._exit(code)  # a solver that does not listen must not keep the command from ending
+    sys.exit(code)
+
+
+def _run(args: Sequence[str] | None) -> int:
+    try:
+        outcome = cli.main(args=args, prog_name="optsched", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except OptschedError as error:
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left, e.g. `| head`
+        return 0
+    except Exception as error:
+        if os.environ.get("OPTSCHED_TRACEBACK"):
+            raise
+        click.echo(
+            f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:300]} "
+            "(please report it; OPTSCHED_TRACEBACK=1 shows where)",
+            err=True,
+        )
+        return 1

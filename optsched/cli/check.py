@@ -1,0 +1,50 @@
+"""`optsched check`: the referee's word on a result or a bare schedule."""
+
+from __future__ import annotations
+
+import click
+
+from optsched.cli._show import console, number, percent, unit
+from optsched.files import read_bytes
+from optsched.instances import load
+from optsched.instances.files import parse_object, validated
+from optsched.result import RESULT_FORMAT, load_result
+from optsched.rooms import room
+from optsched.schedules import check, evaluate
+
+
+@click.command("check")
+@click.argument("instance_file", metavar="INSTANCE")
+@click.argument("result_file", metavar="RESULT")
+def command(instance_file: str, result_file: str) -> int:
+    """Recompute a result from its instance and schedule alone, and name every broken rule.
+
+    RESULT is a result file, or a bare schedule such as {"starts": [...]}. Exit code 1 if anything is wrong: a rule, a figure,
+    a bound on the wrong side, another instance, or a file that was edited.
+    """
+    instance = load(instance_file)
+    raw = parse_object(read_bytes(result_file), result_file)
+    out = console()
+    if raw.get("format") == RESULT_FORMAT or "schedule" in raw:
+        result = load_result(result_file)
+        found = result.verify(instance)
+        words = f"bound {number(result.bound)}, gap {percent(result.gap)}, {result.termination}"
+        schedule = result.schedule
+    else:
+        schedule = validated(room("schedules", instance.problem).SCHEDULE, raw, result_file)
+        found = check(instance, schedule)
+        words = "a bare schedule, so no bound to check"
+    for violation in found:
+        out.print(f"[red]violated[/red] {violation}", soft_wrap=True)
+    if found:
+        out.print(f"{len(found)} violation{'s' if len(found) > 1 else ''}")
+        return 1
+    if schedule is None:
+        out.print("nothing to check: no schedule")
+        return 1
+    judged = evaluate(instance, schedule)
+    for name, value in judged.components.items():
+        out.print(f"{name:>14}  {number(value)}")
+    out.print(f"{'objective':>14}  {number(judged.objective)} {unit(instance)}")
+    out.print(f"ok: every rule holds and every figure is confirmed; {words}")
+    return 0

@@ -1,0 +1,92 @@
+"""`optsched generate`: the papers' scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from optsched.errors import InputError
+from optsched.instances import Instance
+from optsched.instances.files import dumps, save
+
+
+@click.group("generate")
+def command() -> None:
+    """Generate an instance of a paper's scenario: same parameters, same seed, same file."""
+
+
+def _output(function: Callable[..., Any]) -> Callable[..., Any]:
+    function = click.option("--seed", type=int, default=0, show_default=True)(function)
+    return click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")(function)
+
+
+def _emit(instance: Instance, output: str | None) -> None:
+    if output is None:
+        click.echo(dumps(instance).decode(), nl=False)
+        return
+    if not Path(output).name.endswith((".json", ".json.gz")):
+        raise InputError(output, "", "an instance file ends in .json or .json.gz")
+    save(instance, output)
+    click.echo(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}", err=True)
+
+
+def _andreas(case: int) -> click.Command:
+    @click.command(f"andreas-{case}")
+    @click.option("--nodes", type=int, default=10, show_default=True, help="N; half V100, half T4.")
+    @click.option("--jobs", type=int, help="J. [default: 10 N]")
+    @click.option("--rate", type=click.Choice(["high", "mixed"]), default="high", show_default=True, help="Arrival rate.")
+    @click.option("--all-submitted", is_flag=True, help="Set now to the last submission, so that `solve` sees every job.")
+    @click.option("--first-ending", type=click.Choice(["earliest", "cheapest"]), default="earliest", show_default=True)
+    @click.option("--use-all-nodes/--no-use-all-nodes", default=True, show_default=True)
+    @_output
+    def made(output: str | None, **parameters: Any) -> None:
+        from optsched.instances.generators import andreas
+
+        _emit(andreas(case, **parameters), output)
+
+    gpus = {1: "2 GPUs a V100 node, 1 a T4 node", 2: "4 GPUs a V100 node, 2 a T4 node"}[case]
+    made.help = f"ANDREAS case {case} ({gpus}): an allocation instance."
+    return made
+
+
+command.add_command(_andreas(1))
+command.add_command(_andreas(2))
+
+
+@command.command("osdec")
+@click.option("--core-case", type=click.IntRange(1, 3), default=1, show_default=True, help="Core distribution of Table 4.")
+@click.option("--duration-case", type=click.IntRange(1, 3), default=1, show_default=True, help="Duration distribution of Table 4.")
+@click.option("--jobs", type=int, default=200, show_default=True)
+@click.option("--horizon", type=int, default=144, show_default=True, help="Slots of 5 min.")
+@click.option("--load", type=float, default=1.1, show_default=True, help="Core-slots asked for over core-slots there are.")
+@click.option("--window", type=int, default=24, show_default=True, help="Mean slots between earliest and latest start.")
+@click.option("--lead", type=int, default=12, show_default=True, help="Mean slots between submission and earliest start.")
+@click.option("--real-time", is_flag=True, help="Shrink every window to its earliest slot.")
+@_output
+def osdec_command(output: str | None, **parameters: Any) -> None:
+    """OSDEC core cases 1-3 x duration cases 1-3: a deferrable instance."""
+    from optsched.instances.generators import osdec
+
+    _emit(osdec(**parameters), output)
+
+
+@command.command("masac")
+@click.option("--jobs", type=int, default=1500, show_default=True)
+@click.option("--days", type=float, default=2, show_default=True)
+@click.option("--load", type=float, default=1.0, show_default=True, help="GPU-minutes asked for over GPU-minutes there are.")
+@click.option("--scale", type=float, default=1.0, show_default=True, help="Of the sites' GPUs, for smaller instances.")
+@click.option("--gpu-power-kw", type=float, default=0.07, show_default=True, help="One T4 board; at 0.25 PL and SG lose money.")
+@click.option("--throughput-gb-per-s", type=float, default=0.02, show_default=True)
+@click.option("--network-kwh-per-gb", type=float, default=0.06, show_default=True)
+@click.option("--transfer-usd-per-gb", type=float, help="One price for all links. [default: AWS rates by origin]")
+@click.option("--trace", metavar="CSV", help="Real jobs: arrival_time (s), length (s), cpus. [default: synthetic]")
+@click.option("--signals", metavar="CSV", help="Real prices: datetime_utc, region, price_usd_per_mwh, carbon_gco2_per_kwh.")
+@_output
+def masac_command(output: str | None, **parameters: Any) -> None:
+    """MASAC Table I, five sites over two days: a geo instance."""
+    from optsched.instances.generators import masac
+
+    _emit(masac(**parameters), output)

@@ -1,0 +1,37 @@
+"""Errors that a user can cause. Each is one line: what, where, and what would be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class OptschedError(Exception):
+    """Base of every error with a message fit for a user; the command line ends with `exit_code`."""
+
+    exit_code = 2
+
+
+class InputError(OptschedError):
+    """A file that cannot be used.
+
+    Parameters
+    ----------
+    path : file at fault.
+    place : where in the file, e.g. ``jobs[3].duration``; empty for the file as a whole.
+    problem : what is wrong and what would be right.
+    """
+
+    def __init__(self, path: str | Path, place: str, problem: str) -> None:
+        self.path, self.place, self.problem = str(path), place, problem
+        text = ": ".join(part for part in (str(path), place, problem) if part)
+        super().__init__(" ".join(text.split()))
+
+
+class BackendUnavailable(OptschedError):
+    """A solver that cannot be loaded here; the message says why."""
+
+
+class CertificateError(OptschedError):
+    """A solver, a heuristic and the referee contradict each other: a bug, never a user's mistake."""
+
+    exit_code = 1

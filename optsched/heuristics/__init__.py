@@ -1,0 +1,1 @@
+"""Schedules without a bound, in milliseconds: per family, by name."""

@@ -1,0 +1,200 @@
+"""allocation: which jobs run now, on which node, with how many GPUs (ANDREAS, Filippini et al., sections IV and A)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import networkx as nx
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.instances.base import (
+    Bools,
+    Counting,
+    Data,
+    Finite,
+    Floats,
+    Identifier,
+    Instance,
+    Ints,
+    NonNegative,
+    Positive,
+    frozen,
+    refuse,
+    refuse_duplicates,
+)
+
+
+class GpuType(Data):
+    """Cost rate of a node of this type, in currency per hour, while 1..G of its GPUs are in use."""
+
+    node_cost_per_h: tuple[NonNegative, ...] = Field(min_length=1, max_length=64)
+
+
+class Node(Data):
+    """A machine with `gpus` GPUs of one type."""
+
+    id: Identifier
+    gpu_type: str
+    gpus: Counting
+
+
+class Job(Data):
+    """A job: `due_s` is absolute; `time_s[type][g-1]` is its remaining time with g GPUs, null where it cannot run."""
+
+    id: Identifier
+    submit_s: NonNegative
+    due_s: Finite
+    weight_per_s: NonNegative
+    time_s: dict[str, tuple[Positive | None, ...]]
+
+    @cached_property
+    def longest_s(self) -> float:
+        """M_j: the longest of all its execution times, in seconds (Table IV)."""
+        return max(t for times in self.time_s.values() for t in times if t is not None)
+
+
+@dataclass(frozen=True)
+class NodeClass:
+    """Interchangeable nodes: same GPU type and number of GPUs. `nodes` are indices into the instance's nodes."""
+
+    gpu_type: str
+    gpus: int
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JobColumns:
+    """Known jobs as columns, J rows in the file's order.
+
+    `time_s` has shape (J, classes, G) with NaN where a job cannot run; times in seconds, weights per second.
+    """
+
+    index: Ints
+    submit_s: Floats
+    due_s: Floats
+    weight_per_s: Floats
+    longest_s: Floats
+    time_s: Floats
+
+
+class AllocationInstance(Instance):
+    """One rescheduling point of a GPU cluster at `now_s`; jobs submitted later are not known yet."""
+
+    sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    problem: ClassVar[str] = "allocation"
+    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = "proxy"
+
+    currency: Identifier
+    now_s: NonNegative
+    scheduling_interval_s: NonNegative
+    postponement_penalty: NonNegative
+    first_ending: Literal["earliest", "cheapest"] = "earliest"
+    use_all_nodes: bool = True
+    gpu_types: dict[str, GpuType]
+    nodes: tuple[Node, ...]
+    jobs: tuple[Job, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AllocationInstance:
+        refuse_duplicates("nodes", (node.id for node in self.nodes))
+        refuse_duplicates("jobs", (job.id for job in self.jobs))
+        known = ", ".join(sorted(self.gpu_types)) or "none"
+        for n, node in enumerate(self.nodes):
+            if node.gpu_type not in self.gpu_types:
+                refuse(f"nodes[{n}].gpu_type", f"unknown GPU type {node.gpu_type!r}, known: {known}")
+            priced = len(self.gpu_types[node.gpu_type].node_cost_per_h)
+            if node.gpus > priced:
+                refuse(
+                    f"nodes[{n}].gpus",
+                    f"{node.gpus} GPUs, but gpu_types.{node.gpu_type}.node_cost_per_h has costs for 1..{priced}",
+                )
+        for j, job in enumerate(self.jobs):
+            for gpu_type in job.time_s:
+                if gpu_type not in self.gpu_types:
+                    refuse(f"jobs[{j}].time_s", f"unknown GPU type {gpu_type!r}, known: {known}")
+            if not any(t is not None for times in job.time_s.values() for t in times):
+                refuse(f"jobs[{j}].time_s", "no execution time at all, expected at least one number")
+        return self
+
+    @cached_property
+    def known_jobs(self) -> tuple[Job, ...]:
+        """Jobs submitted by `now_s`; the others do not exist for a single solve."""
+        return tuple(job for job in self.jobs if job.submit_s <= self.now_s)
+
+    @cached_property
+    def node_classes(self) -> tuple[NodeClass, ...]:
+        """Nodes grouped by what distinguishes them, in order of first appearance."""
+        groups: dict[tuple[str, int], list[int]] = {}
+        for n, node in enumerate(self.nodes):
+            groups.setdefault((node.gpu_type, node.gpus), []).append(n)
+        return tuple(NodeClass(kind, gpus, tuple(nodes)) for (kind, gpus), nodes in groups.items())
+
+    @cached_property
+    def columns(self) -> JobColumns:
+        """NumPy columns of the known jobs."""
+        jobs, classes = self.known_jobs, self.node_classes
+        most = max((c.gpus for c in classes), default=1)
+        times = np.full((len(jobs), len(classes), most), np.nan)
+        for j, job in enumerate(jobs):
+            for k, node_class in enumerate(classes):
+                listed = job.time_s.get(node_class.gpu_type, ())[: node_class.gpus]
+                times[j, k, : len(listed)] = [np.nan if t is None else t for t in listed]
+        return JobColumns(
+            index=frozen(np.array([j for j, job in enumerate(self.jobs) if job.submit_s <= self.now_s], dtype=np.int64)),
+            submit_s=frozen(np.array([job.submit_s for job in jobs], dtype=float)),
+            due_s=frozen(np.array([job.due_s for job in jobs], dtype=float)),
+            weight_per_s=frozen(np.array([job.weight_per_s for job in jobs], dtype=float)),
+            longest_s=frozen(np.array([job.longest_s for job in jobs], dtype=float)),
+            time_s=frozen(times),
+        )
+
+    @cached_property
+    def cost_per_h(self) -> Floats:
+        """Node cost rates by class and GPUs in use, shape (classes, G), NaN beyond a node's GPUs."""
+        rates = np.full((len(self.node_classes), self.columns.time_s.shape[2]), np.nan)
+        for k, node_class in enumerate(self.node_classes):
+            rates[k, : node_class.gpus] = self.gpu_types[node_class.gpu_type].node_cost_per_h[: node_class.gpus]
+        return frozen(rates)
+
+    @cached_property
+    def runnable(self) -> Bools:
+        """Shape (J, classes): whether a job has an execution time on a class of nodes."""
+        return frozen(np.isfinite(self.columns.time_s).any(axis=2))
+
+    @cached_property
+    def matching(self) -> dict[tuple[bool, ...], dict[int, int]]:
+        """A maximum matching of jobs to nodes, by signature of a job (where it runs) and class of nodes.
+
+        Jobs with equal signatures and nodes of one class are interchangeable, so a small flow stands for the matching.
+        """
+        signatures = Counter(map(tuple, self.runnable.tolist()))
+        graph = nx.DiGraph()
+        graph.add_nodes_from(["source", "sink"])
+        for k, node_class in enumerate(self.node_classes):
+            graph.add_edge(("class", k), "sink", capacity=len(node_class.nodes))
+        for signature, count in signatures.items():
+            graph.add_edge("source", ("jobs", signature), capacity=count)
+            graph.add_edges_from((("jobs", signature), ("class", k)) for k, runs in enumerate(signature) if runs)
+        _, flow = nx.maximum_flow(graph, "source", "sink")
+        return {s: {k: n for (_, k), n in flow[("jobs", s)].items() if n} for s in signatures}
+
+    @cached_property
+    def nodes_to_use(self) -> int:
+        """How many nodes can be in use at once: what (4n) asks for, made feasible (erratum 4)."""
+        return sum(n for flow in self.matching.values() for n in flow.values())
+
+    def summary(self) -> str:
+        """One line about the size of the instance."""
+        gpus = sum(node.gpus for node in self.nodes)
+        return (
+            f"{len(self.known_jobs)} known jobs of {len(self.jobs)}, {len(self.nodes)} nodes with {gpus} GPUs, "
+            f"now {self.now_s:g} s, first ending: {self.first_ending}"
+            f"{', all nodes in use' if self.use_all_nodes else ''}"
+        )
+
+
+INSTANCE = AllocationInstance

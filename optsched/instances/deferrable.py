@@ -1,0 +1,103 @@
+"""deferrable: start slots for jobs with a window under a soft capacity (OSDEC, Dong et al., section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.instances.base import (
+    Counting,
+    Data,
+    Floats,
+    Identifier,
+    Instance,
+    Ints,
+    Natural,
+    NonNegative,
+    Positive,
+    frozen,
+    refuse,
+    refuse_duplicates,
+)
+
+
+class Job(Data):
+    """A job of `cores` cores for `duration` slots that starts between slots `earliest` and `latest`, or not at all."""
+
+    id: Identifier
+    cores: Positive
+    duration: Counting
+    earliest: Natural
+    latest: Natural
+    submitted: Natural
+
+
+@dataclass(frozen=True)
+class JobColumns:
+    """Jobs as columns, in the file's order; slots, and cores."""
+
+    cores: Floats
+    duration: Ints
+    earliest: Ints
+    latest: Ints
+    submitted: Ints
+
+
+class DeferrableInstance(Instance):
+    """Deferrable jobs over T = len(capacity) slots of `slot_s` seconds."""
+
+    sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
+    problem: ClassVar[str] = "deferrable"
+
+    slot_s: Positive
+    capacity: tuple[NonNegative, ...] = Field(min_length=1)
+    delay_penalty: NonNegative
+    overload_penalty: NonNegative
+    forecast: dict[str, Any] | None = None
+    jobs: tuple[Job, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DeferrableInstance:
+        refuse_duplicates("jobs", (job.id for job in self.jobs))
+        for j, job in enumerate(self.jobs):
+            if job.submitted > job.earliest:
+                refuse(f"jobs[{j}].earliest", f"is {job.earliest}, before submitted = {job.submitted}")
+            if job.earliest > job.latest:
+                refuse(f"jobs[{j}].latest", f"is {job.latest}, before earliest = {job.earliest}")
+        return self
+
+    @property
+    def horizon(self) -> int:
+        """T, in slots."""
+        return len(self.capacity)
+
+    @cached_property
+    def columns(self) -> JobColumns:
+        """NumPy columns of the jobs."""
+        rows = np.array(
+            [(j.duration, j.earliest, j.latest, j.submitted) for j in self.jobs], dtype=np.int64
+        ).reshape(len(self.jobs), 4)
+        return JobColumns(
+            frozen(np.array([job.cores for job in self.jobs], dtype=float)), *(frozen(c.copy()) for c in rows.T)
+        )
+
+    @cached_property
+    def capacity_cores(self) -> Floats:
+        """Capacity as a column, shape (T,)."""
+        return frozen(np.array(self.capacity, dtype=float))
+
+    def summary(self) -> str:
+        """One line about the size of the instance."""
+        slack = self.columns.latest - self.columns.earliest
+        return (
+            f"{len(self.jobs)} jobs, {self.horizon} slots of {self.slot_s:g} s, "
+            f"capacity {min(self.capacity):g}..{max(self.capacity):g} cores, "
+            f"mean window {slack.mean() if len(slack) else 0:.1f} slots"
+        )
+
+
+INSTANCE = DeferrableInstance

@@ -1,0 +1,143 @@
+"""Instance files: reading with errors that name the place, and writing without loss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pydantic_core
+from pydantic import BaseModel, ValidationError
+
+from optsched.errors import InputError
+from optsched.files import read_bytes, write_bytes
+from optsched.instances.base import INSTANCE_FORMAT, Instance
+from optsched.rooms import families, room
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load(path: str | Path) -> Instance:
+    """Read an instance from ``.json`` or ``.json.gz``.
+
+    Raises
+    ------
+    InputError : one line with the file, the place and what would be right.
+    """
+    return parse(read_bytes(path), path)
+
+
+def parse(data: bytes, path: str | Path) -> Instance:
+    """The instance in `data`; `path` is only for the messages."""
+    raw = parse_object(data, path)
+    expect_format(raw, INSTANCE_FORMAT, path)
+    problem = raw.get("problem")
+    if not isinstance(problem, str) or problem not in families():
+        raise InputError(path, "problem", f"expected one of {', '.join(families())}, got {shown(problem)}")
+    del raw["problem"]
+    return validated(room("instances", problem).INSTANCE, raw, path)
+
+
+def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
+    """The JSON object in `data`."""
+    if not data.strip():
+        raise InputError(path, "", "is empty, expected a JSON object")
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    try:
+        raw = pydantic_core.from_json(data, allow_inf_nan=True)
+    except ValueError as error:
+        raise InputError(path, "", f"is not valid JSON ({error})") from None
+    if not isinstance(raw, dict):
+        raise InputError(path, "", f"expected a JSON object, got {shown(raw)}")
+    return raw
+
+
+def expect_format(raw: dict[str, Any], expected: str, path: str | Path) -> None:
+    """Refuse a file of another format."""
+    if raw.get("format") != expected:
+        raise InputError(path, "format", f'expected "{expected}", got {shown(raw.get("format"))}')
+
+
+def validated(model: type[Model], raw: dict[str, Any], path: str | Path) -> Model:
+    """`raw` as a `model`, or one line that names the first fault."""
+    try:
+        # JSON mode reads lists as tuples while everything else stays strict.
+        return model.model_validate_json(pydantic_core.to_json(raw, inf_nan_mode="constants"))
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False)
+        place, problem = describe(faults[0], raw)
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        raise InputError(path, place, problem + more) from None
+    except ValueError as error:
+        raise InputError(path, "", str(error)) from None
+
+
+def describe(fault: Any, raw: Any) -> tuple[str, str]:
+    """Place and problem of a pydantic error: ``jobs[3].duration (job "J7")``, ``must be ...``."""
+    place, value = "", raw
+    holder = ""
+    for part in fault["loc"]:
+        if isinstance(part, int):
+            place += f"[{part}]"
+            value = value[part] if isinstance(value, list) and part < len(value) else None
+            if isinstance(value, dict) and isinstance(value.get("id"), str):
+                holder = f" (id {shown(value['id'])})"
+        elif isinstance(value, dict) and part in value or fault["type"] == "missing":
+            place += f".{part}" if place else str(part)
+            value = value.get(part) if isinstance(value, dict) else None
+    if fault["type"] == "optsched":
+        return place, fault["msg"]
+    if fault["type"] == "missing":
+        return place + holder, "is missing"
+    if fault["type"] == "extra_forbidden":
+        return place + holder, "unknown key"
+    message = fault["msg"][0].lower() + fault["msg"][1:]
+    return place + holder, f"{message}, got {shown(fault['input'])}"
+
+
+def shown(value: Any) -> str:
+    """A value as a short piece of JSON for a message."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        text = repr(value) if not isinstance(value, int) else "a huge integer"
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def dumps(instance: Instance) -> bytes:
+    """The instance as UTF-8 JSON: one field a line, one job or node a line, so that files diff well."""
+    return _readable(instance.to_json()).encode()
+
+
+def save(instance: Instance, path: str | Path) -> None:
+    """Write the instance to ``.json`` or ``.json.gz``, atomically."""
+    write_bytes(path, dumps(instance))
+
+
+def _readable(data: dict[str, Any]) -> str:
+    def compact(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    def field(value: Any) -> str:
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return "[\n" + ",\n".join(f"    {compact(item)}" for item in value) + "\n  ]"
+        return compact(value)
+
+    return "{\n" + ",\n".join(f"  {compact(key)}: {field(value)}" for key, value in data.items()) + "\n}\n"
+
+
+def schema(family: str) -> dict[str, Any]:
+    """JSON Schema of a family's instance files."""
+    described: dict[str, Any] = room("instances", family).INSTANCE.model_json_schema(by_alias=True)
+    described["properties"] = {"problem": {"const": family, "type": "string"}} | described["properties"]
+    described["required"] = ["format", "problem", *described.get("required", [])]
+    described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return described
+
+

@@ -1,0 +1,185 @@
+"""geo: which site runs a job and when, by revenue, energy, carbon and transfers (MASAC, Zhang et al., section II)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field, model_validator
+
+from optsched.instances.base import (
+    Counting,
+    Data,
+    Finite,
+    Floats,
+    Identifier,
+    Instance,
+    Ints,
+    Natural,
+    NonNegative,
+    Positive,
+    frozen,
+    refuse,
+    refuse_duplicates,
+)
+from optsched.instances.network import Path, cheapest_paths
+
+
+class Site(Data):
+    """A data centre; `gpus` is a number or a list with one number a slot, prices and carbon one a signal slot."""
+
+    id: Identifier
+    gpus: Natural | tuple[Natural, ...]
+    pue: Annotated[float, Field(ge=1, le=100)]
+    price_usd_per_mwh: tuple[Finite, ...]
+    carbon_g_per_kwh: tuple[NonNegative, ...]
+
+
+class Link(Data):
+    """A directed link between two sites."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    from_: str = Field(alias="from")
+    to: str
+    throughput_gb_per_s: Positive
+    cost_usd_per_gb: NonNegative
+
+
+class Job(Data):
+    """A job of `gpus` GPUs for `duration` slots, submitted at its source; its start may lag by `slack` slots."""
+
+    id: Identifier
+    source: str
+    submitted: Natural
+    gpus: Counting
+    duration: Counting
+    slack: Natural
+    data_gb: NonNegative
+    model_gb: NonNegative
+
+
+@dataclass(frozen=True)
+class JobColumns:
+    """Jobs as columns, in the file's order; slots, GPUs, GB; `source` indexes the sites."""
+
+    source: Ints
+    submitted: Ints
+    gpus: Ints
+    duration: Ints
+    slack: Ints
+    data_gb: Floats
+    model_gb: Floats
+
+
+class GeoInstance(Instance):
+    """Jobs of a network of sites over `horizon` slots of `slot_s` seconds."""
+
+    sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
+    problem: ClassVar[str] = "geo"
+
+    slot_s: Positive
+    horizon: Annotated[int, Field(ge=1, le=10**7)]
+    signal_slot_s: Positive
+    gpu_revenue_usd_per_h: NonNegative
+    gpu_power_kw: NonNegative
+    idle_power_ratio: Annotated[float, Field(ge=0, le=1)]
+    carbon_price_usd_per_t: NonNegative
+    network_kwh_per_gb: NonNegative
+    sites: tuple[Site, ...] = Field(min_length=1)
+    links: tuple[Link, ...]
+    jobs: tuple[Job, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> GeoInstance:
+        refuse_duplicates("sites", (site.id for site in self.sites))
+        refuse_duplicates("jobs", (job.id for job in self.jobs))
+        refuse_duplicates("links", ((link.from_, link.to) for link in self.links))
+        ratio = self.signal_slot_s / self.slot_s
+        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9:
+            refuse("signal_slot_s", f"{self.signal_slot_s:g} is not a multiple of slot_s = {self.slot_s:g}")
+        needed = -(-self.horizon // round(ratio))
+        for n, site in enumerate(self.sites):
+            for field in ("price_usd_per_mwh", "carbon_g_per_kwh"):
+                given = len(getattr(site, field))
+                if given < needed:
+                    refuse(f"sites[{n}].{field}", f"{given} values, the horizon needs {needed}")
+            if isinstance(site.gpus, tuple) and len(site.gpus) < self.horizon:
+                refuse(f"sites[{n}].gpus", f"{len(site.gpus)} values, the horizon needs {self.horizon}")
+        known = ", ".join(site.id for site in self.sites)
+        for i, link in enumerate(self.links):
+            for field, site_id in (("from", link.from_), ("to", link.to)):
+                if site_id not in self.site_index:
+                    refuse(f"links[{i}].{field}", f"unknown site {site_id!r}, known: {known}")
+            if link.from_ == link.to:
+                refuse(f"links[{i}].to", f"links {link.to!r} to itself")
+        for j, job in enumerate(self.jobs):
+            if job.source not in self.site_index:
+                refuse(f"jobs[{j}].source", f"unknown site {job.source!r}, known: {known}")
+        return self
+
+    @cached_property
+    def site_index(self) -> dict[str, int]:
+        """Index of each site by id."""
+        return {site.id: n for n, site in enumerate(self.sites)}
+
+    @cached_property
+    def paths(self) -> dict[tuple[int, int], Path]:
+        """The transfer path of every ordered pair of sites that has one."""
+        index = self.site_index
+        links = ((index[k.from_], index[k.to], 1 / k.throughput_gb_per_s, k.cost_usd_per_gb) for k in self.links)
+        return cheapest_paths(links, len(self.sites))
+
+    @cached_property
+    def columns(self) -> JobColumns:
+        """NumPy columns of the jobs."""
+        source = [self.site_index[job.source] for job in self.jobs]
+        ints = [[getattr(job, f) for job in self.jobs] for f in ("submitted", "gpus", "duration", "slack")]
+        floats = [[getattr(job, f) for job in self.jobs] for f in ("data_gb", "model_gb")]
+        return JobColumns(
+            *(frozen(np.array(column, dtype=np.int64)) for column in [source, *ints]),
+            *(frozen(np.array(column, dtype=float)) for column in floats),
+        )
+
+    @cached_property
+    def slots_per_signal(self) -> int:
+        """Slots for which one price or carbon value holds."""
+        return round(self.signal_slot_s / self.slot_s)
+
+    def _by_slot(self, field: str) -> Floats:
+        signal = np.arange(self.horizon) // self.slots_per_signal
+        rows = [np.array(getattr(site, field)[: signal[-1] + 1], dtype=float)[signal] for site in self.sites]
+        return frozen(np.array(rows))
+
+    @cached_property
+    def price(self) -> Floats:
+        """USD/MWh by site and slot, shape (sites, horizon)."""
+        return self._by_slot("price_usd_per_mwh")
+
+    @cached_property
+    def carbon(self) -> Floats:
+        """g/kWh by site and slot, shape (sites, horizon)."""
+        return self._by_slot("carbon_g_per_kwh")
+
+    @cached_property
+    def capacity(self) -> Ints:
+        """GPUs by site and slot, shape (sites, horizon)."""
+        rows = [
+            np.broadcast_to(np.array(site.gpus if isinstance(site.gpus, int) else site.gpus[: self.horizon]), self.horizon)
+            for site in self.sites
+        ]
+        return frozen(np.array(rows, dtype=np.int64))
+
+    def summary(self) -> str:
+        """One line about the size of the instance."""
+        work = float(self.columns.gpus @ self.columns.duration)
+        return (
+            f"{len(self.jobs)} jobs, {len(self.sites)} sites with {self.capacity.max(axis=1).sum()} GPUs, "
+            f"{self.horizon} slots of {self.slot_s:g} s, load {work / max(1, self.capacity.sum()):.2f}, "
+            f"GPU power {self.gpu_power_kw:g} kW"
+        )
+
+
+INSTANCE = GeoInstance

@@ -1,0 +1,301 @@
+"""`aggregated`: nodes of a class are counted by packing pattern instead of named (design: performance.md)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Ints
+from optsched.models.allocation.options import options
+from optsched.models.allocation.patterns import Pattern, count_patterns, patterns
+from optsched.models.allocation.placed import Placed, by_node
+from optsched.models.base import Model, expressions
+from optsched.schedules.allocation import AllocationSchedule, Assignment
+
+MOST_PATTERNS = 20_000
+
+
+class Aggregated(Model[AllocationInstance, AllocationSchedule]):
+    """Base of the two readings. other[o]: option o runs as a job that is not its node's first."""
+
+    name: ClassVar[str] = "aggregated"
+
+    @classmethod
+    def of(cls, instance: AllocationInstance) -> Aggregated:
+        """The model for the instance's reading of the first-ending job."""
+        return READINGS[instance.first_ending](instance)
+
+    @classmethod
+    def refuses(cls, instance: AllocationInstance) -> str | None:
+        """Too many packing patterns."""
+        total = sum(count_patterns(c.gpus, _sizes(instance, k)) for k, c in enumerate(instance.node_classes))
+        return f"{total} packing patterns, at most {MOST_PATTERNS} are listed" if total > MOST_PATTERNS else None
+
+    def build(self) -> None:
+        """Everything that both readings share: others, at most one role a job, nodes to use, objective."""
+        instance, m = self.instance, self.pyomo
+        self.listed = options(instance)
+        self.sizes = [_sizes(instance, k) for k in range(len(instance.node_classes))]
+        self.patterns = [patterns(c.gpus, s) for c, s in zip(instance.node_classes, self.sizes, strict=True)]
+        m.other = pyo.Var(range(len(self.listed)), domain=pyo.Binary)
+        self.other = list(m.other.values())
+        self.first, self.first_option = self.declare_firsts()
+        every = self.first + self.other
+        option = np.concatenate([self.first_option, np.arange(len(self.listed))])
+        jobs, rows = np.unique(self.listed.job[option], return_inverse=True)
+        once = expressions(rows, every, np.ones(len(every)), len(jobs))
+        m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
+        if instance.use_all_nodes and self.first:
+            ones = [1.0] * len(self.first)
+            m.all_nodes = pyo.Constraint(
+                expr=LinearExpression(constant=0, linear_coefs=ones, linear_vars=self.first) == instance.nodes_to_use
+            )
+        self.balance()
+        gain, energy = self.listed.gain, self.listed.energy
+        m.objective = pyo.Objective(
+            expr=LinearExpression(
+                constant=float(self.listed.postponed.sum()),
+                linear_coefs=(gain + energy)[self.first_option].tolist() + gain.tolist(),
+                linear_vars=every,
+            )
+        )
+
+    @abstractmethod
+    def declare_firsts(self) -> tuple[list[Any], Ints]:
+        """Variables of the first-ending jobs, and the option of each."""
+
+    @abstractmethod
+    def balance(self) -> None:
+        """Rows that give every first a node and every other a slot on a node that may host it."""
+
+    def slots(self, pattern: Pattern, k: int, first: int) -> Iterator[tuple[int, int]]:
+        """(size, count) of what a pattern of class k offers besides a first job of `first` GPUs."""
+        for size, count in zip(self.sizes[k], pattern, strict=True):
+            if count - (size == first):
+                yield size, count - (size == first)
+
+    def of_size(self, k: int, size: int) -> Ints:
+        """Options of class k with `size` GPUs."""
+        return np.flatnonzero((self.listed.node_class == k) & (self.listed.gpus == size))
+
+    def placed(self, schedule: AllocationSchedule) -> dict[int, list[tuple[int, Placed]]]:
+        """(option, placement) of each node's jobs, the first in front."""
+        columns = (self.listed.job, self.listed.node_class, self.listed.gpus)
+        index = {key: o for o, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
+        classes = {n: k for k, c in enumerate(self.instance.node_classes) for n in c.nodes}
+        found = by_node(self.instance, schedule)
+        return {n: [(index[p.job, classes[n], p.gpus], p) for p in jobs] for n, jobs in found.items()}
+
+    def pattern_of(self, k: int, jobs: list[tuple[int, Placed]]) -> Pattern:
+        """The pattern of a node's jobs."""
+        gpus = [p.gpus for _, p in jobs]
+        return tuple(gpus.count(size) for size in self.sizes[k])
+
+    def decode(self) -> AllocationSchedule:
+        """Name the nodes: firsts take nodes of their class, others the open slots of their size, by time."""
+        assignments = []
+        for k, node_class in enumerate(self.instance.node_classes):
+            nodes = iter(node_class.nodes)
+            open_slots: dict[int, list[tuple[float, int]]] = defaultdict(list)
+            for option, pattern in sorted(self.firsts_of(k), key=lambda pair: self.listed.time_s[pair[0]]):
+                node, first = next(nodes), int(self.listed.gpus[option])
+                assignments.append((option, node))
+                for size, count in self.slots(pattern, k, first):
+                    open_slots[size] += [(float(self.listed.time_s[option]), node)] * count
+            chosen = [o for o in np.flatnonzero(self.listed.node_class == k) if (self.other[o].value or 0) > 0.5]
+            taken: dict[int, int] = defaultdict(int)
+            for o in sorted(chosen, key=lambda o: self.listed.time_s[o]):
+                size = int(self.listed.gpus[o])
+                assignments.append((o, open_slots[size][taken[size]][1]))  # ascending on both sides: a slot in time
+                taken[size] += 1
+        jobs, nodes_of = self.instance.known_jobs, self.instance.nodes
+        return AllocationSchedule(
+            assignments=tuple(
+                Assignment(job=jobs[int(self.listed.job[o])].id, node=nodes_of[n].id, gpus=int(self.listed.gpus[o]))
+                for o, n in assignments
+            )
+        )
+
+    @abstractmethod
+    def firsts_of(self, k: int) -> list[tuple[int, Pattern]]:
+        """(option, pattern) of the first jobs chosen on class k."""
+
+
+class AggregatedCheapest(Aggregated):
+    """`cheapest`: firsts by option; count[k, pattern, f] nodes have that pattern and a first of f GPUs.
+
+    Any job of a node may stand as its first: the minimisation picks the cheapest.
+    """
+
+    def declare_firsts(self) -> tuple[list[Any], Ints]:
+        """A binary for each option."""
+        self.pyomo.first = pyo.Var(range(len(self.listed)), domain=pyo.Binary)
+        return list(self.pyomo.first.values()), np.arange(len(self.listed))
+
+    def balance(self) -> None:
+        """Per class and size: others fill the patterns' slots, firsts their first slots; at most all nodes."""
+        m, instance = self.pyomo, self.instance
+        self.cells = [
+            (k, pattern, size)
+            for k in range(len(instance.node_classes))
+            for pattern in self.patterns[k]
+            for size, count in zip(self.sizes[k], pattern, strict=True)
+            if count
+        ]
+        m.count = pyo.Var(
+            range(len(self.cells)),
+            domain=pyo.NonNegativeIntegers,
+            bounds=lambda _, i: (0, len(instance.node_classes[self.cells[i][0]].nodes)),
+        )
+        m.fill, m.lead, m.nodes = pyo.ConstraintList(), pyo.ConstraintList(), pyo.ConstraintList()
+        for k, node_class in enumerate(instance.node_classes):
+            cells = [(i, pattern, first) for i, (c, pattern, first) in enumerate(self.cells) if c == k]
+            for size in self.sizes[k]:
+                others, firsts = self.of_size(k, size).tolist(), [i for i, _, f in cells if f == size]
+                offered = {i: n for i, pattern, f in cells for s, n in self.slots(pattern, k, f) if s == size}
+                m.fill.add(
+                    LinearExpression(
+                        constant=0,
+                        linear_coefs=[1.0] * len(others) + [-float(n) for n in offered.values()],
+                        linear_vars=[self.other[o] for o in others] + [m.count[i] for i in offered],
+                    )
+                    == 0
+                )
+                m.lead.add(
+                    LinearExpression(
+                        constant=0,
+                        linear_coefs=[1.0] * len(others) + [-1.0] * len(firsts),
+                        linear_vars=[self.first[o] for o in others] + [m.count[i] for i in firsts],
+                    )
+                    == 0
+                )
+            if cells:
+                m.nodes.add(
+                    LinearExpression(
+                        constant=0, linear_coefs=[1.0] * len(cells), linear_vars=[m.count[i] for i, _, _ in cells]
+                    )
+                    <= len(node_class.nodes)
+                )
+
+    def encode(self, schedule: AllocationSchedule) -> None:
+        """Set firsts, others and counts."""
+        for variable in [*self.first, *self.other, *self.pyomo.count.values()]:
+            variable.set_value(0, skip_validation=True)
+        index = {cell: i for i, cell in enumerate(self.cells)}
+        for jobs in self.placed(schedule).values():
+            (option, lead), *rest = jobs
+            k = int(self.listed.node_class[option])
+            count = self.pyomo.count[index[k, self.pattern_of(k, jobs), lead.gpus]]
+            count.set_value(count.value + 1, skip_validation=True)
+            self.first[option].set_value(1, skip_validation=True)
+            for other, _ in rest:
+                self.other[other].set_value(1, skip_validation=True)
+
+    def firsts_of(self, k: int) -> list[tuple[int, Pattern]]:
+        """Firsts get the patterns of their size in any order."""
+        waiting: dict[int, list[Pattern]] = defaultdict(list)
+        for (c, pattern, size), variable in zip(self.cells, self.pyomo.count.values(), strict=True):
+            if c == k:
+                waiting[size] += [pattern] * round(variable.value or 0)
+        chosen = [o for o in np.flatnonzero(self.listed.node_class == k) if (self.first[o].value or 0) > 0.5]
+        return [(int(o), waiting[int(self.listed.gpus[o])].pop()) for o in chosen]
+
+
+class AggregatedEarliest(Aggregated):
+    """`earliest`: firsts by option and pattern; others of size g that end by t fit the slots opened by firsts that end by t.
+
+    Eligible nodes are nested in time, so by Hall's theorem the running surplus of slots, a state a distinct time, is enough.
+    """
+
+    def declare_firsts(self) -> tuple[list[Any], Ints]:
+        """A binary for each option and pattern that holds its size."""
+        pairs = []
+        for k, sizes in enumerate(self.sizes):
+            for i, size in enumerate(sizes):
+                holding = [pattern for pattern in self.patterns[k] if pattern[i]]
+                pairs += [(int(o), pattern) for o in self.of_size(k, size) for pattern in holding]
+        self.pairs = pairs
+        self.pyomo.first = pyo.Var(range(len(pairs)), domain=pyo.Binary)
+        return list(self.pyomo.first.values()), np.array([o for o, _ in pairs], dtype=np.int64)
+
+    def balance(self) -> None:
+        """Nodes of each class, and the staircase of free slots of each size."""
+        m, instance, listed = self.pyomo, self.instance, self.listed
+        classes = len(instance.node_classes)
+        node_class = listed.node_class[self.first_option]
+        m.nodes = pyo.ConstraintList()
+        for k, used in enumerate(expressions(node_class, self.first, np.ones(len(self.first)), classes)):
+            if used.linear_vars:
+                m.nodes.add(used <= len(instance.node_classes[k].nodes))
+        m.free, m.stairs = pyo.VarList(), pyo.ConstraintList()
+        self.stairs: list[tuple[Any, LinearExpression]] = []
+        offers: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        for i, (option, pattern) in enumerate(self.pairs):
+            k = int(listed.node_class[option])
+            for size, count in self.slots(pattern, k, int(listed.gpus[option])):
+                offers[k, size].append((i, count))
+        for k, node in enumerate(instance.node_classes):
+            for size in self.sizes[k]:
+                self._stairs(self.of_size(k, size), offers[k, size], len(node.nodes) * node.gpus)
+
+    def _stairs(self, others: Ints, offers: list[tuple[int, int]], most: int) -> None:
+        m, time = self.pyomo, self.listed.time_s
+        times, at = np.unique(time[others], return_inverse=True)
+        firsts = np.array([i for i, _ in offers], dtype=np.int64)
+        counts = np.array([count for _, count in offers], dtype=float)
+        # a first opens its slots at the next distinct time of an other (ties: firsts before others); past the last, none may be open
+        opened = np.searchsorted(times, time[self.first_option[firsts]], side="left")
+        steps = len(times) + bool(len(opened) and opened.max() == len(times))
+        free = [m.free.add() for _ in range(steps)]
+        for step, variable in enumerate(free):
+            variable.setlb(0)
+            variable.setub(0 if step == steps - 1 else most)
+        self.implied_integers += free
+        rows = expressions(
+            np.concatenate([opened, at, np.arange(steps), np.arange(1, steps)]),
+            [self.first[i] for i in firsts] + [self.other[o] for o in others] + free + free[:-1],
+            np.concatenate([counts, -np.ones(len(others)), -np.ones(steps), np.ones(max(0, steps - 1))]),
+            steps,
+        )
+        for step, row in enumerate(rows):
+            m.stairs.add((0, row, 0))
+            self.stairs.append((free[step], row))
+
+    def encode(self, schedule: AllocationSchedule) -> None:
+        """Set firsts, others and, in order of time, the free slots."""
+        for variable in self.first + self.other:
+            variable.set_value(0, skip_validation=True)
+        index = {pair: i for i, pair in enumerate(self.pairs)}
+        for jobs in self.placed(schedule).values():
+            (option, _), *rest = jobs
+            k = int(self.listed.node_class[option])
+            self.first[index[option, self.pattern_of(k, jobs)]].set_value(1, skip_validation=True)
+            for other, _ in rest:
+                self.other[other].set_value(1, skip_validation=True)
+        for free, row in self.stairs:
+            terms = zip(row.linear_coefs, row.linear_vars, strict=True)
+            free.set_value(sum(c * v.value for c, v in terms if v is not free), skip_validation=True)
+
+    def firsts_of(self, k: int) -> list[tuple[int, Pattern]]:
+        """Firsts carry their pattern."""
+        return [
+            pair
+            for pair, variable in zip(self.pairs, self.first, strict=True)
+            if self.listed.node_class[pair[0]] == k and (variable.value or 0) > 0.5
+        ]
+
+
+READINGS = {"cheapest": AggregatedCheapest, "earliest": AggregatedEarliest}
+
+
+def _sizes(instance: AllocationInstance, k: int) -> tuple[int, ...]:
+    """Numbers of GPUs with which some known job runs on class k."""
+    runs = np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)
+    return tuple(int(g) + 1 for g in np.flatnonzero(runs))

@@ -1,0 +1,31 @@
+"""Packing patterns of a node: the multisets of GPU counts that its jobs can have."""
+
+from __future__ import annotations
+
+from functools import cache
+
+Pattern = tuple[int, ...]
+
+
+@cache
+def patterns(gpus: int, sizes: tuple[int, ...]) -> tuple[Pattern, ...]:
+    """Non-empty multisets of `sizes` (ascending) that fit into `gpus`; entry i counts jobs of ``sizes[i]``."""
+    if not sizes:
+        return ()
+    found: list[Pattern] = [()]
+    for size in sizes:
+        found = [
+            (*head, count)
+            for head in found
+            for count in range((gpus - sum(c * s for c, s in zip(head, sizes, strict=False))) // size + 1)
+        ]
+    return tuple(pattern for pattern in found if any(pattern))
+
+
+def count_patterns(gpus: int, sizes: tuple[int, ...]) -> int:
+    """How many patterns there are, without listing them."""
+    ways = [1] + [0] * gpus
+    for size in sizes:
+        for total in range(size, gpus + 1):
+            ways[total] += ways[total - size]
+    return sum(ways) - 1

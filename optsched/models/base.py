@@ -1,0 +1,122 @@
+"""What every exact formulation offers, and the one way to write many linear rows fast."""
+
+from __future__ import annotations
+
+import gc
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Instance
+from optsched.rooms import room
+from optsched.schedules.base import Schedule
+
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
+
+
+class Model(ABC, Generic[I, S]):
+    """An instance as a Pyomo model.
+
+    Attributes
+    ----------
+    name : of the formulation, as in ``--formulation``. linear : whether a MILP backend can solve it.
+    pyomo : the concrete model. implied_integers : continuous variables that are integer in some optimum,
+        so that an all-integer backend may treat them as integers.
+    """
+
+    name: ClassVar[str]
+    linear: ClassVar[bool] = True
+
+    def __init__(self, instance: I) -> None:
+        self.instance = instance
+        self.pyomo: Any = pyo.ConcreteModel(name=f"{instance.name}:{self.name}")
+        self.implied_integers: list[Any] = []
+        with paused_gc():
+            self.build()
+
+    @classmethod
+    def of(cls, instance: I) -> Model[I, S]:
+        """Build the formulation of an instance."""
+        return cls(instance)
+
+    @classmethod
+    def refuses(cls, instance: I) -> str | None:
+        """Why the formulation does not suit an instance, or None."""
+        return None
+
+    @abstractmethod
+    def build(self) -> None:
+        """Fill `self.pyomo`."""
+
+    @abstractmethod
+    def encode(self, schedule: S) -> None:
+        """Set the value of every variable so that the model stands for `schedule`."""
+
+    @abstractmethod
+    def decode(self) -> S:
+        """The schedule that the variables' values stand for."""
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Building allocates millions of objects and frees none: the collector would walk them again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def expressions(
+    rows: NDArray[np.int64],
+    variables: Sequence[Any],
+    coefficients: NDArray[np.float64],
+    count: int,
+) -> list[LinearExpression]:
+    """`count` linear expressions; term i has `coefficients[i]` times `variables[i]` and belongs to `rows[i]`."""
+    order = np.argsort(rows, kind="stable")
+    ends = np.searchsorted(rows[order], np.arange(count + 1))
+    ordered, values = order.tolist(), coefficients[order].tolist()
+    return [
+        LinearExpression(
+            constant=0,
+            linear_coefs=values[ends[r] : ends[r + 1]],
+            linear_vars=[variables[i] for i in ordered[ends[r] : ends[r + 1]]],
+        )
+        for r in range(count)
+    ]
+
+
+def formulations(family: str) -> dict[str, type[Model[Any, Any]]]:
+    """The formulations of a family by name, the recommended one first."""
+    listed: dict[str, type[Model[Any, Any]]] = room("models", family).FORMULATIONS
+    return listed
+
+
+def choose(instance: Instance, name: str | None) -> type[Model[Any, Any]]:
+    """The formulation called `name`, or the first that suits the instance.
+
+    Raises
+    ------
+    OptschedError : no such formulation, or it does not suit the instance; says why and what there is.
+    """
+    known = formulations(instance.problem)
+    if name is not None and name not in known:
+        raise OptschedError(f"{instance.problem} has no formulation {name!r}, it has: {', '.join(known)}")
+    reasons = []
+    for candidate in [known[name]] if name else known.values():
+        reason = candidate.refuses(instance)
+        if reason is None:
+            return candidate
+        reasons.append(f"{candidate.name}: {reason}")
+    raise OptschedError(f"no formulation suits this instance; {'; '.join(reasons)}")

@@ -1,0 +1,221 @@
+"""Time-indexed programs: at most one (place, start) option a job under a capacity profile, hard or with an overload price."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.models.base import I, Model, S, expressions
+
+
+@dataclass(frozen=True)
+class Program:
+    """Options as columns, sorted by job, place and start; slots count from 0.
+
+    Attributes
+    ----------
+    job, place, start : shape (n,). value : objective of choosing the option, shape (n,).
+    demand, duration : by job, shape (J,). capacity : by place and slot, shape (P, T).
+    overload_price : per unit and slot above capacity; None if the capacity is hard.
+    constant : objective of the empty schedule.
+    """
+
+    job: Ints
+    place: Ints
+    start: Ints
+    value: Floats
+    demand: Floats
+    duration: Ints
+    capacity: Floats
+    overload_price: float | None
+    constant: float
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    @property
+    def integral(self) -> bool:
+        """Whether every load is an integer in every schedule."""
+        return bool(np.all(self.demand % 1 == 0) and np.all(self.capacity % 1 == 0))
+
+    def where(self, keep: Bools) -> Program:
+        """The program with only the options in `keep`."""
+        return replace(
+            self, job=self.job[keep], place=self.place[keep], start=self.start[keep], value=self.value[keep]
+        )
+
+    def load(self, chosen: Ints) -> Floats:
+        """Load of the chosen options, shape (P, T)."""
+        places, slots = self.capacity.shape
+        change = np.zeros((places, slots + 1))
+        job = self.job[chosen]
+        np.add.at(change, (self.place[chosen], self.start[chosen]), self.demand[job])
+        np.subtract.at(change, (self.place[chosen], self.start[chosen] + self.duration[job]), self.demand[job])
+        return np.cumsum(change, axis=1)[:, :-1]
+
+
+def windows(first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Row and slot of every slot in the windows first..last (empty where last < first), row by row."""
+    length = np.maximum(0, last - first + 1)
+    row = np.repeat(np.arange(len(first)), length)
+    slot = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + first[row]
+    return row, slot
+
+
+class TimeIndexed(Model[I, S]):
+    """Base of the two ways to write a time-indexed program."""
+
+    program: Program
+
+    @abstractmethod
+    def options(self) -> Program:
+        """The instance's program."""
+
+    @abstractmethod
+    def schedule(self, chosen: Ints) -> S:
+        """The schedule of chosen options (indices into `self.program`)."""
+
+    @abstractmethod
+    def selected(self, schedule: S) -> list[tuple[int, int, int]]:
+        """(job, place, start) of a schedule's entries."""
+
+    @abstractmethod
+    def write_loads(self) -> None:
+        """Link `self.choice` to the loads and limit those."""
+
+    def build(self) -> None:
+        """Binary choices, at most one a job, the loads, and the objective."""
+        full = self.options()
+        # An option of no value can be dropped: leaving the job out is never worse.
+        self.program = program = full.where(full.value > 0)
+        m = self.pyomo
+        m.choice = pyo.Var(range(len(program)), domain=pyo.Binary)
+        self.choice = list(m.choice.values())
+        self.over: list[Any] = []
+        jobs, rows = np.unique(program.job, return_inverse=True)
+        once = expressions(rows, self.choice, np.ones(len(program)), len(jobs))
+        m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
+        self.write_loads()
+        prices = [-(program.overload_price or 0.0)] * len(self.over)
+        m.objective = pyo.Objective(
+            expr=LinearExpression(
+                constant=program.constant,
+                linear_coefs=program.value.tolist() + prices,
+                linear_vars=self.choice + self.over,
+            ),
+            sense=pyo.maximize,
+        )
+
+    def encode(self, schedule: S) -> None:
+        """Set choices, loads and overloads."""
+        program = self.program
+        wanted = set(self.selected(schedule))
+        keys = zip(program.job.tolist(), program.place.tolist(), program.start.tolist(), strict=True)
+        chosen = [o for o, key in enumerate(keys) if key in wanted]
+        for variable in self.choice:
+            variable.set_value(0, skip_validation=True)
+        for o in chosen:
+            self.choice[o].set_value(1, skip_validation=True)
+        self.encode_loads(program.load(np.array(chosen, dtype=np.int64)))
+
+    def encode_loads(self, load: Floats) -> None:
+        """Set the variables of the loads."""
+        over = np.maximum(0.0, load - self.program.capacity).ravel()
+        for variable, value in zip(self.over, over.tolist(), strict=False):
+            variable.set_value(value, skip_validation=True)
+
+    def decode(self) -> S:
+        """The schedule of the choices that are (nearly) one."""
+        values = np.array([variable.value or 0.0 for variable in self.choice])
+        return self.schedule(np.flatnonzero(values > 0.5))
+
+    def add_overload(self) -> None:
+        """Overload variables by place and slot, where capacity has a price."""
+        program, m = self.program, self.pyomo
+        if program.overload_price is None:
+            return
+        most = program.demand.sum()
+        m.over = pyo.Var(range(program.capacity.size), bounds=(0, most))
+        self.over = list(m.over.values())
+        if program.integral:
+            self.implied_integers += self.over
+
+
+class StateForm(TimeIndexed[I, S]):
+    """load_t = load_(t-1) + starts - ends: three non-zeros an option instead of one for every slot that it covers."""
+
+    name: ClassVar[str] = "state"
+
+    def write_loads(self) -> None:
+        """Loads as variables, a balance row for each, capacity as their bound or as a priced excess."""
+        program, m = self.program, self.pyomo
+        places, slots = program.capacity.shape
+        capacity = program.capacity.ravel()
+        limit = np.minimum(capacity, program.demand.sum()) if program.overload_price is None else None
+        most = float(program.demand.sum())
+        m.level = pyo.Var(range(places * slots), bounds=lambda _, i: (0, float(limit[i]) if limit is not None else most))
+        level = self.level = list(m.level.values())
+        if program.integral:
+            self.implied_integers += level
+        demand = program.demand[program.job]
+        begin = program.place * slots + program.start
+        end = begin + program.duration[program.job]
+        inside = program.start + program.duration[program.job] < slots
+        cell = np.arange(places * slots)
+        follows = cell % slots > 0
+        terms: Sequence[Any] = (
+            self.choice + [self.choice[o] for o in np.flatnonzero(inside)] + level + [level[i - 1] for i in cell[follows]]
+        )
+        balance = expressions(
+            np.concatenate([begin, end[inside], cell, cell[follows]]),
+            terms,
+            np.concatenate([demand, -demand[inside], -np.ones(len(cell)), np.ones(follows.sum())]),
+            len(cell),
+        )
+        m.balance = pyo.Constraint(range(len(cell)), rule=lambda _, i: (0, balance[i], 0))
+        self.add_overload()
+        if self.over:
+            m.capacity = pyo.Constraint(
+                range(len(cell)),
+                rule=lambda _, i: (
+                    None,
+                    LinearExpression(constant=0, linear_coefs=[1.0, -1.0], linear_vars=[level[i], self.over[i]]),
+                    float(capacity[i]),
+                ),
+            )
+
+    def encode_loads(self, load: Floats) -> None:
+        """Set levels and overloads."""
+        super().encode_loads(load)
+        for variable, value in zip(self.level, load.ravel().tolist(), strict=True):
+            variable.set_value(value, skip_validation=True)
+
+
+class CoverForm(TimeIndexed[I, S]):
+    """One row a place and slot over all options that cover it: the textbook form, for small instances and cross-checks."""
+
+    name: ClassVar[str] = "cover"
+
+    def write_loads(self) -> None:
+        """Rows of the covering options."""
+        program, m = self.program, self.pyomo
+        places, slots = program.capacity.shape
+        capacity = program.capacity.ravel().tolist()
+        duration = program.duration[program.job]
+        option, slot = windows(program.start, program.start + duration - 1)
+        self.add_overload()
+        terms = [self.choice[o] for o in option.tolist()] + self.over
+        rows = np.concatenate([program.place[option] * slots + slot, np.arange(len(self.over))])
+        weights = np.concatenate([program.demand[program.job[option]], -np.ones(len(self.over))])
+        covered = expressions(rows, terms, weights, places * slots)
+        m.capacity = pyo.Constraint(
+            range(places * slots),
+            rule=lambda _, i: (None, covered[i], capacity[i]) if len(covered[i].linear_vars) else pyo.Constraint.Skip,
+        )

@@ -1,0 +1,111 @@
+"""Referee of allocation: the paper's proxy, eqs. (1) and (3), and the rules of (4a)-(4v) as read in problems.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import fsum
+
+from optsched.errors import OptschedError
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Counting, Data
+from optsched.schedules.base import Evaluation, Schedule, Violation, entry, job_violations
+
+SIGNS = {"tardiness": 1, "postponement": 1, "energy": 1}
+
+
+class Assignment(Data):
+    """A job that runs now, on a node, with a number of GPUs."""
+
+    job: str
+    node: str
+    gpus: Counting
+
+
+class AllocationSchedule(Schedule):
+    """Jobs that run now; every other known job is postponed."""
+
+    assignments: tuple[Assignment, ...]
+
+
+def evaluate(instance: AllocationInstance, schedule: AllocationSchedule) -> Evaluation:
+    """Components in the instance's currency: tardiness, postponement (worst case), energy of the first-ending jobs.
+
+    Raises
+    ------
+    OptschedError : an assignment names an unknown job or node, or a configuration without execution time or cost.
+    """
+    jobs = {job.id: j for j, job in enumerate(instance.known_jobs)}
+    nodes = {node.id: n for n, node in enumerate(instance.nodes)}
+    now = instance.now_s
+    tardiness = []
+    ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    running = set()
+    for assignment in schedule.assignments:
+        job = instance.known_jobs[entry(jobs, assignment.job, "job")]
+        node = instance.nodes[entry(nodes, assignment.node, "node")]
+        time = _time(instance, job.id, job.time_s.get(node.gpu_type, ()), node.gpu_type, assignment.gpus)
+        rate = instance.gpu_types[node.gpu_type].node_cost_per_h[assignment.gpus - 1]
+        tardiness.append(job.weight_per_s * max(0.0, now + time - job.due_s))
+        ends[node.id].append((time, time * rate / 3600))
+        running.add(job.id)
+    postponement = [
+        instance.postponement_penalty
+        * job.weight_per_s
+        * max(0.0, now + instance.scheduling_interval_s + job.longest_s - job.due_s)
+        for job in instance.known_jobs
+        if job.id not in running
+    ]
+    first = _cheapest if instance.first_ending == "cheapest" else _earliest
+    return Evaluation.of(
+        {
+            "tardiness": fsum(tardiness),
+            "postponement": fsum(postponement),
+            "energy": fsum(first(on_node) for on_node in ends.values()),
+        },
+        SIGNS,
+    )
+
+
+def _earliest(ends: list[tuple[float, float]]) -> float:
+    return min(ends)[1]  # by time, ties by cost
+
+
+def _cheapest(ends: list[tuple[float, float]]) -> float:
+    return min(cost for _, cost in ends)
+
+
+def _time(instance: AllocationInstance, job: str, times: tuple[float | None, ...], kind: str, gpus: int) -> float:
+    time = times[gpus - 1] if gpus <= len(times) else None
+    if time is None or gpus > len(instance.gpu_types[kind].node_cost_per_h):
+        raise OptschedError(f"job {job!r} has no execution time or cost with {gpus} GPUs of type {kind!r}")
+    return time
+
+
+def check(instance: AllocationInstance, schedule: AllocationSchedule) -> list[Violation]:
+    """Every violated rule, empty for a feasible schedule."""
+    jobs = {job.id: job for job in instance.known_jobs}
+    nodes = {node.id: node for node in instance.nodes}
+    found = list(job_violations((a.job for a in schedule.assignments), set(jobs)))
+    used: dict[str, int] = defaultdict(int)
+    for assignment in schedule.assignments:
+        node, job = nodes.get(assignment.node), jobs.get(assignment.job)
+        if node is None:
+            found.append(Violation("unknown node", job=assignment.job, place=assignment.node))
+            continue
+        used[node.id] += assignment.gpus
+        times = job.time_s.get(node.gpu_type, ()) if job else (1.0,) * assignment.gpus
+        if assignment.gpus > len(times) or times[assignment.gpus - 1] is None:
+            detail = f"with {assignment.gpus} GPUs of type {node.gpu_type!r}"
+            found.append(Violation("job cannot run so", assignment.job, node.id, instance.now_s, detail=detail))
+    for node_id, gpus in used.items():
+        over = gpus - nodes[node_id].gpus
+        if over > 0:
+            found.append(Violation("GPUs above the node's", place=node_id, time=instance.now_s, amount=over))
+    missing = instance.nodes_to_use - len(used) if instance.use_all_nodes else 0
+    if missing > 0:
+        detail = f"{len(used)} nodes in use, {instance.nodes_to_use} can be"
+        found.append(Violation("use_all_nodes", time=instance.now_s, amount=missing, detail=detail))
+    return found
+
+
+SCHEDULE = AllocationSchedule

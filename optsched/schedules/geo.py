@@ -1,0 +1,133 @@
+"""Referee of geo: MASAC's utility, eqs. (2)-(6), with the slack, transfer and horizon rules of problems.md."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import numpy as np
+
+from optsched.instances.base import Data, Ints, Natural
+from optsched.instances.geo import GeoInstance, Job
+from optsched.instances.network import Path
+from optsched.schedules.base import Evaluation, Schedule, Violation, entry, job_violations
+
+SIGNS = {"profit": 1, "idle": -1, "carbon": -1, "migration": -1, "retrieval": -1}
+
+
+class Start(Data):
+    """A job, its site and start slot, and the slot in which it left its source (null when it stays there)."""
+
+    job: str
+    site: str
+    start: Natural
+    departure: Natural | None
+
+
+class GeoSchedule(Schedule):
+    """Jobs that are run; the others are dropped."""
+
+    starts: tuple[Start, ...]
+
+
+def load(instance: GeoInstance, schedule: GeoSchedule) -> Ints:
+    """GPUs in use by site and slot, shape (sites, horizon); what would run past the horizon is cut off."""
+    jobs = {job.id: j for j, job in enumerate(instance.jobs)}
+    change = np.zeros((len(instance.sites), instance.horizon + 1), dtype=np.int64)
+    for start in schedule.starts:
+        job = instance.jobs[entry(jobs, start.job, "job")]
+        site = entry(instance.site_index, start.site, "site")
+        change[site, min(start.start, instance.horizon)] += job.gpus
+        change[site, min(start.start + job.duration, instance.horizon)] -= job.gpus
+    return np.cumsum(change, axis=1)[:, :-1]
+
+
+def evaluate(instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
+    """U1..U5 in USD: profit, idle energy, carbon, migration and retrieval; the idle system's constant is included.
+
+    Raises
+    ------
+    OptschedError : a start names an unknown job or site.
+    """
+    used = load(instance, schedule)
+    hours = instance.slot_s / 3600
+    pue = np.array([[site.pue] for site in instance.sites])
+    energy = pue * instance.gpu_power_kw * hours  # kWh of one busy GPU in one slot
+    usd = energy * instance.price / 1000
+    beta = instance.idle_power_ratio
+    drawn = (1 - beta) * used + beta * instance.capacity
+    grams = energy * drawn * instance.carbon
+    jobs = {job.id: job for job in instance.jobs}
+    migration, retrieval = [], []
+    for start in schedule.starts:
+        job = jobs[start.job]
+        if start.site == job.source:
+            continue
+        here, there = instance.site_index[job.source], instance.site_index[start.site]
+        out, back = instance.paths.get((here, there)), instance.paths.get((there, here))
+        left = start.start if start.departure is None else start.departure
+        done = min(start.start + job.duration, instance.horizon - 1)
+        if out:
+            migration.append(_transfer(instance, out, job.data_gb + job.model_gb, left))
+        if back:
+            retrieval.append(_transfer(instance, back, job.model_gb, done))
+    return Evaluation.of(
+        {
+            "profit": fsum((used * (hours * instance.gpu_revenue_usd_per_h - usd)).ravel()),
+            "idle": fsum(((instance.capacity - used) * beta * usd).ravel()),
+            "carbon": instance.carbon_price_usd_per_t * 1e-6 * fsum(grams.ravel()),
+            "migration": fsum(migration),
+            "retrieval": fsum(retrieval),
+        },
+        SIGNS,
+    )
+
+
+def _transfer(instance: GeoInstance, path: Path, size_gb: float, slot: int) -> float:
+    """USD for `size_gb` over a path that starts in `slot` (eqs. 5 and 6): the links' prices and their carbon."""
+    intensity = instance.carbon[list(path.sites), min(slot, instance.horizon - 1)]
+    grams = instance.network_kwh_per_gb * size_gb * fsum((intensity[:-1] + intensity[1:]) / 2)
+    return float(size_gb * path.cost_usd_per_gb + instance.carbon_price_usd_per_t * 1e-6 * grams)
+
+
+def check(instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
+    """Every violated rule, empty for a feasible schedule."""
+    jobs = {job.id: job for job in instance.jobs}
+    found = list(job_violations((start.job for start in schedule.starts), set(jobs)))
+    usable = []
+    for start in schedule.starts:
+        if start.site not in instance.site_index:
+            found.append(Violation("unknown site", job=start.job, place=start.site))
+        elif start.job in jobs:
+            usable.append(start)
+            found.extend(_placement(instance, jobs[start.job], start))
+    over = load(instance, GeoSchedule(starts=tuple(usable))) - instance.capacity
+    for site, slot in zip(*np.nonzero(over > 0), strict=True):
+        found.append(
+            Violation("GPUs above the site's", place=instance.sites[site].id, time=float(slot), amount=float(over[site, slot]))
+        )
+    return found
+
+
+def _placement(instance: GeoInstance, job: Job, start: Start) -> list[Violation]:
+    here, there = instance.site_index[job.source], instance.site_index[start.site]
+    rules: list[tuple[str, int]] = [("runs past the horizon", start.start + job.duration - instance.horizon)]
+    if here == there:
+        if start.departure is not None:
+            rules.append(("departs although it stays at its source", 1))
+        rules.append(("starts before it is submitted", job.submitted - start.start))
+        rules.append(("starts after its slack", start.start - job.submitted - job.slack))
+    else:
+        out, back = instance.paths.get((here, there)), instance.paths.get((there, here))
+        if out is None or back is None:
+            return [Violation("no path between source and site, or back", job.id, start.site, start.start)]
+        if start.departure is None:
+            return [Violation("runs away from its source without a departure", job.id, start.site, start.start)]
+        arrival = start.departure + out.delay_slots(job.data_gb + job.model_gb, instance.slot_s)
+        returned = start.start + back.delay_slots(job.model_gb, instance.slot_s)
+        rules.append(("departs before it is submitted", job.submitted - start.departure))
+        rules.append(("starts before it has arrived", arrival - start.start))
+        rules.append(("its result returns after its slack", returned - job.submitted - job.slack))
+    return [Violation(r, job.id, start.site, start.start, float(amount)) for r, amount in rules if amount > 0]
+
+
+SCHEDULE = GeoSchedule

@@ -1,0 +1,119 @@
+"""What every backend offers, and what it is asked and answers."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats
+from optsched.models.base import Model
+from optsched.solvers.linear_form import LinearForm
+from optsched.solvers.monitor import Monitor
+
+
+@dataclass(frozen=True)
+class Task:
+    """How to solve. `seconds` is what is left of the time limit; `options` are the solver's own, by name."""
+
+    seconds: float | None = None
+    gap: float | None = None
+    threads: int | None = None
+    seed: int = 0
+    start: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a backend says, in the sense of a minimisation.
+
+    Attributes
+    ----------
+    termination : optimal, gap_limit, time_limit, iteration_limit, infeasible, interrupted or error.
+    x : values of the form's columns, or None. objective, bound : as the backend claims them, or None.
+    message : for an error.
+    """
+
+    termination: str
+    x: Floats | None = None
+    objective: float | None = None
+    bound: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can do.
+
+    Attributes
+    ----------
+    continuous : takes models with continuous variables that no integer argument covers. nonlinear : takes a MINLP.
+    schedules : returns schedules (else only a bound). starts : uses a start. incumbents : reports while it runs.
+    """
+
+    continuous: bool = True
+    nonlinear: bool = False
+    schedules: bool = True
+    starts: bool = True
+    incumbents: bool = True
+
+
+class Backend(Protocol):
+    """A solver behind the waist."""
+
+    @property
+    def name(self) -> str:
+        """As in ``--backend``."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Distributions that it needs, for `versions`."""
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used here, or None."""
+
+    def refuse_options(self, options: Mapping[str, Any]) -> None:
+        """Refuse misspelt option names and values of the wrong type."""
+
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+        """Solve; `form` is None for a nonlinear model. Runs in a thread that `monitor` may ask to stop."""
+
+
+def unknown_option(backend: str, name: str, known: Iterable[str]) -> OptschedError:
+    """The error for a misspelt option, with the nearest names."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    hint = f", did you mean {' or '.join(near)}?" if near else ""
+    return OptschedError(f"{backend} has no option {name!r}{hint}")
+
+
+def installed(package: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def typed(default: Any, value: Any) -> Any:
+    """`value`, perhaps a word of the command line, in the type of an option's default.
+
+    Raises
+    ------
+    TypeError, ValueError : it does not fit.
+    """
+    if isinstance(default, bool):
+        words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+        if str(value).lower() not in words:
+            raise ValueError(value)
+        return words[str(value).lower()]
+    if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
+        raise ValueError(value)
+    return type(default)(value)

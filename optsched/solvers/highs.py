@@ -1,0 +1,197 @@
+"""HiGHS through highspy: the whole model in one call, starts, live incumbents and bounds, interrupts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.models.base import Model
+from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.linear_form import LinearForm
+from optsched.solvers.monitor import Monitor
+
+
+def clash(highspy: str | None, ortools: str | None) -> str | None:
+    """Why these versions must not be used together or at all, or None."""
+    if highspy is None:
+        return "highspy is not installed: pip install 'highspy>=1.13.1,<1.14'"
+    numbers = tuple(int(part) for part in highspy.split(".")[:2] if part.isdigit())
+    if numbers == (1, 14):
+        return f"highspy {highspy} returns wrong MIP optima (HiGHS #2957): pip install 'highspy>=1.13.1,<1.14'"
+    if numbers >= (1, 15) and ortools is not None:
+        return (
+            f"highspy {highspy} and ortools {ortools} bundle the same libhighs and cannot be loaded together "
+            "(google/or-tools #5246): pip install 'highspy>=1.13.1,<1.14'"
+        )
+    return None
+
+
+class Highs:
+    """MILP and LP."""
+
+    name = "highs"
+    capabilities = Capabilities()
+    packages = ("highspy",)
+
+    def unavailable(self) -> str | None:
+        """Not installed, a version that is wrong, or one that clashes with ortools."""
+        reason = clash(installed("highspy"), installed("ortools"))
+        if reason:
+            return reason
+        try:
+            import highspy  # noqa: F401
+        except ImportError as error:
+            other = " (ortools is loaded already, see google/or-tools #5246)" if "ortools" in sys.modules else ""
+            return f"highspy cannot be loaded: {error}{other}"
+        return None
+
+    def refuse_options(self, options: Mapping[str, Any]) -> None:
+        """HiGHS knows its options; an unknown one lists the nearest."""
+        _set_options(_quiet(), options)
+
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+        """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
+        import highspy
+
+        assert form is not None
+        highs = _quiet()
+        _pass(highs, form, form.integer)
+        values: dict[str, Any] = {"random_seed": task.seed % 2**31, "mip_abs_gap": 0.0, "mip_rel_gap": task.gap or 0.0}
+        if task.seconds is not None:
+            values["time_limit"] = task.seconds
+        if task.threads is not None:
+            highspy.Highs.resetGlobalScheduler(True)
+            values["threads"] = task.threads
+        _set_options(highs, values | dict(task.options))
+        if task.start and form.integer.any():
+            start = form.start()
+            if start is not None:
+                highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
+        _listen(highs, monitor)
+        highs.run()
+        return _outcome(highs, form, monitor)
+
+
+def _listen(highs: Any, monitor: Monitor) -> None:
+    import highspy
+
+    kinds = highspy.cb.HighsCallbackType
+    interrupts = (kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, kinds.kCallbackMipInterrupt)
+
+    def listen(kind: Any, _message: str, out: Any, into: Any, _data: Any) -> None:
+        if kind == kinds.kCallbackMipImprovingSolution:
+            monitor.incumbent(out.objective_function_value, np.array(out.mip_solution, dtype=float))
+        elif kind in (kinds.kCallbackMipLogging, kinds.kCallbackMipInterrupt):
+            monitor.bounded(out.mip_dual_bound)
+        if kind in interrupts and into is not None and monitor.stopping is not None:
+            into.user_interrupt = True
+
+    highs.setCallback(listen, None)
+    for kind in (*interrupts, kinds.kCallbackMipImprovingSolution, kinds.kCallbackMipLogging):
+        highs.startCallback(kind)
+
+
+def _quiet() -> Any:
+    import highspy
+
+    highs = highspy._core._Highs()  # the plain solver: highspy.Highs wraps it with callbacks of its own
+    highs.setOptionValue("output_flag", False)
+    return highs
+
+
+def _pass(highs: Any, form: LinearForm, integer: Any) -> None:
+    import highspy
+
+    matrix = form.matrix
+    status = highs.passModel(
+        matrix.shape[1],
+        matrix.shape[0],
+        matrix.nnz,
+        2,  # row-wise
+        1,  # minimise
+        form.offset,
+        form.cost,
+        form.lower,
+        form.upper,
+        form.row_lower,
+        form.row_upper,
+        matrix.indptr.astype(np.int32),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+        integer.astype(np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise OptschedError("HiGHS refuses the model")
+
+
+def _set_options(highs: Any, options: Mapping[str, Any]) -> None:
+    import highspy
+
+    for name, value in options.items():
+        status, kind = highs.getOptionType(name)
+        if status != highspy.HighsStatus.kOk:
+            raise unknown_option("highs", name, _option_names(highs))
+        kinds = highspy.HighsOptionType
+        default = {kinds.kBool: False, kinds.kInt: 0, kinds.kDouble: 0.0, kinds.kString: ""}[kind]
+        try:
+            accepted = highs.setOptionValue(name, typed(default, value)) == highspy.HighsStatus.kOk
+        except (TypeError, ValueError):
+            accepted = False
+        if not accepted:
+            raise OptschedError(f"highs option {name!r} does not take the value {value!r}")
+
+
+def _option_names(highs: Any) -> list[str]:
+    return [name for name in dir(highs.getOptions()) if not name.startswith("_")]
+
+
+def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
+    import highspy
+
+    status, info = highs.getModelStatus(), highs.getInfo()
+    words = highspy.HighsModelStatus
+    mip = bool(form.integer.any())
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    x = np.array(highs.getSolution().col_value, dtype=float) if feasible else None
+    objective = info.objective_function_value if feasible else None
+    bound = info.mip_dual_bound if mip else (objective if status == words.kOptimal else None)
+    if bound is not None and (not np.isfinite(bound) or abs(bound) >= 1e20):
+        bound = None
+    ended = {
+        words.kOptimal: "optimal",
+        words.kTimeLimit: "time_limit",
+        words.kInterrupt: monitor.stopping or "interrupted",
+        words.kInfeasible: "infeasible",
+        words.kModelEmpty: "optimal",
+        words.kIterationLimit: "iteration_limit",
+        words.kSolutionLimit: "iteration_limit",
+    }.get(status, "error")
+    if status == words.kModelEmpty:
+        x, objective, bound = np.zeros(len(form.columns)), form.offset, form.offset
+    if ended == "optimal" and mip and objective is not None and bound is not None:
+        if abs(objective - bound) > 1e-6 * max(1.0, abs(objective)):
+            ended = "gap_limit"  # HiGHS says optimal for "within the gap"
+    message = f"HiGHS ended with {highs.modelStatusToString(status)}" if ended == "error" else None
+    return Outcome(ended, x, objective, bound, message)
+
+
+def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
+    """Value of the LP relaxation in the model's own sense, and its point.
+
+    Raises
+    ------
+    OptschedError : the relaxation has no optimum.
+    """
+    import highspy
+
+    highs = _quiet()
+    _pass(highs, form, np.zeros(len(form.columns), dtype=bool))
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")
+    x = np.array(highs.getSolution().col_value, dtype=float)
+    return form.sign * float(highs.getInfo().objective_function_value), x

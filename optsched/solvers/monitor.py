@@ -1,0 +1,123 @@
+"""A solver at work, watched: incumbents and bounds as they come, a request to stop, and a deadline that holds.
+
+Time limits of solvers are soft (HiGHS: 10 s for a limit of 3 s while it solves the root). So the solver runs in a thread
+of its own; past the deadline it is asked to stop, and if it does not listen it is left behind with what it has told so far.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.base import Floats
+from optsched.stop import Clock
+
+GRACE_S = 0.7
+POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known at a moment: seconds since the start, objective and bound in the model's own sense, or None."""
+
+    seconds: float
+    objective: float | None
+    bound: float | None
+
+
+class Monitor:
+    """Incumbents and bounds of one run; thread-safe. Backends report in the sense of a minimisation."""
+
+    def __init__(self, clock: Clock, sign: int, report: Callable[[Progress], None] | None = None) -> None:
+        self.clock, self.sign, self._report = clock, sign, report
+        self.x: Floats | None = None
+        self.objective: float | None = None
+        self.bound: float | None = None
+        self.trace: list[Progress] = []
+        self.stopping: str | None = None
+        self.on_stop: Callable[[], object] | None = None
+        self.left_behind = False
+        self._lock = threading.Lock()
+        self._shown = 0
+
+    def stop(self, reason: str) -> None:
+        """Ask the solver to stop; `reason` becomes the termination word."""
+        self.stopping = reason
+        if self.on_stop is not None:
+            self.on_stop()
+
+    def incumbent(self, objective: float, x: Floats | None = None) -> None:
+        """A solution was found."""
+        if not np.isfinite(objective):
+            return
+        with self._lock:
+            if self.objective is None or objective < self.objective:
+                self.objective = objective
+                if x is not None:
+                    self.x = x
+                self._note()
+
+    def bounded(self, bound: float) -> None:
+        """A dual bound was proven."""
+        if not np.isfinite(bound) or abs(bound) >= 1e20:  # solvers' words for "none yet"
+            return
+        with self._lock:
+            if self.bound is None or bound > self.bound:
+                self.bound = bound
+                self._note()
+
+    def _note(self) -> None:
+        own = [None if v is None else self.sign * v for v in (self.objective, self.bound)]
+        self.trace.append(Progress(self.clock.elapsed_s(), *own))
+
+    def show(self) -> None:
+        """Hand what is new to the listener; called from the waiting thread only."""
+        if self._report is None:
+            return
+        with self._lock:
+            fresh, self._shown = self.trace[self._shown :], len(self.trace)
+        for progress in fresh[-1:]:
+            self._report(progress)
+
+
+def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None) -> None:
+    """Run `work` in a thread until it ends, or until shortly after `deadline_s` on the monitor's clock, or Ctrl-C.
+
+    The first Ctrl-C asks the solver to stop and gives it the same grace; a second one leaves at once.
+    """
+    failure: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=guarded, daemon=True, name="optsched-solver")
+    thread.start()
+    leave_at = None if deadline_s is None else deadline_s + GRACE_S
+    while thread.is_alive():
+        try:
+            thread.join(POLL_S)
+            monitor.show()
+            now = monitor.clock.elapsed_s()
+            if deadline_s is not None and now >= deadline_s and monitor.stopping is None:
+                monitor.stop("time_limit")
+            if leave_at is not None and now >= leave_at:
+                monitor.left_behind = thread.is_alive()
+                return
+        except KeyboardInterrupt:
+            again = monitor.stopping == "interrupted"
+            monitor.stop("interrupted")
+            leave_at = monitor.clock.elapsed_s() + (0 if again else GRACE_S)
+    monitor.show()
+    if failure:
+        raise failure[0]
+
+
+def abandoned() -> bool:
+    """Whether some solver thread is still running: then the process should end without waiting for it."""
+    return any(t.name == "optsched-solver" and t.is_alive() for t in threading.enumerate())

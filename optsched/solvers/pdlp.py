@@ -1,0 +1,83 @@
+"""PDLP: a bound from the LP relaxation by a first-order method; the bound is recomputed from the duals, so it holds as it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats
+from optsched.models.base import Model
+from optsched.solvers.base import Capabilities, Outcome, Task, unknown_option
+from optsched.solvers.cp_sat import ortools_unavailable
+from optsched.solvers.linear_form import LinearForm
+from optsched.solvers.mathopt import interrupter, mathopt_model, parameters, solve, termination
+from optsched.solvers.monitor import Monitor
+
+
+class Pdlp:
+    """LP bounds only: the schedule of a run with it is the start's."""
+
+    name = "pdlp"
+    capabilities = Capabilities(schedules=False, starts=False, incumbents=False)
+    packages = ("ortools",)
+
+    def unavailable(self) -> str | None:
+        """OR-Tools is missing."""
+        return ortools_unavailable()
+
+    def refuse_options(self, options: Mapping[str, Any]) -> None:
+        """Fields of PrimalDualHybridGradientParams."""
+        _parameters(options)
+
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+        """Solve the relaxation and turn the duals into a bound."""
+        from ortools.math_opt.python import mathopt
+
+        assert form is not None
+        asked = parameters(task)
+        asked.pdlp.MergeFrom(_parameters(task.options))
+        program = mathopt_model(form, integer=False)
+        result = solve(program, mathopt.SolverType.PDLP, asked, interrupter=interrupter(monitor))
+        ended, message = termination(result, monitor)
+        duals = next((s.dual_solution for s in result.solutions if s.dual_solution is not None), None)
+        if duals is None:
+            return Outcome(ended, message=message)
+        y = np.array([duals.dual_values.get(row, 0.0) for row in program.linear_constraints()], dtype=float)
+        # a bound alone proves no optimum, however well the relaxation is solved
+        return Outcome("iteration_limit" if ended == "optimal" else ended, bound=dual_bound(form, y), message=message)
+
+
+def dual_bound(form: LinearForm, y: Floats) -> float | None:
+    """Lagrangian bound of the rows' multipliers `y`, valid for any `y`; None where an unbounded column spoils it.
+
+    min c x + sum_r y_r (side_r - a_r x) over the box: the side is the row's lower end for y > 0, the upper for y < 0.
+    """
+    y = np.where((y > 0) & ~np.isfinite(form.row_lower) | (y < 0) & ~np.isfinite(form.row_upper), 0.0, y)
+    side = np.where(y > 0, form.row_lower, np.where(y < 0, form.row_upper, 0.0))
+    reduced = form.cost - form.matrix.T @ y
+    end = np.where(reduced > 0, form.lower, np.where(reduced < 0, form.upper, 0.0))
+    if not np.all(np.isfinite(end)):
+        return None
+    terms = np.concatenate([y * side, reduced * end, [form.offset]])
+    # float64 sums of n terms err by less than n ulp of their absolute sum
+    scale = np.abs(form.cost) @ np.abs(end) + np.abs(y) @ (abs(form.matrix) @ np.abs(end)) + np.abs(terms).sum()
+    return float(terms.sum() - 4e-16 * (1 + np.sqrt(len(terms))) * scale)
+
+
+def _parameters(options: Mapping[str, Any]) -> Any:
+    from google.protobuf import text_format
+    from ortools.pdlp import solvers_pb2
+
+    asked = solvers_pb2.PrimalDualHybridGradientParams()
+    known = [field.name for field in asked.DESCRIPTOR.fields]
+    for name, value in options.items():
+        if name not in known:
+            raise unknown_option("pdlp", name, known)
+        try:
+            text_format.Merge(f"{name}: {value}", asked)
+        except text_format.ParseError:
+            raise OptschedError(f"pdlp option {name!r} does not take the value {value!r}") from None
+    return asked

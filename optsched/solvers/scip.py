@@ -1,0 +1,122 @@
+"""SCIP: MILP through MathOpt, MINLP through Pyomo's direct interface to PySCIPOpt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.models.base import Model
+from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.cp_sat import ortools_unavailable
+from optsched.solvers.linear_form import LinearForm
+from optsched.solvers.mathopt import mathopt_model, parameters, solve, termination
+from optsched.solvers.monitor import Monitor
+
+
+class Scip:
+    """Branch-cut-and-price, linear and bilinear."""
+
+    name = "scip"
+    capabilities = Capabilities(nonlinear=True, incumbents=False)
+    packages = ("ortools", "pyscipopt")
+
+    def unavailable(self) -> str | None:
+        """OR-Tools is missing (PySCIPOpt is asked for when a MINLP comes)."""
+        return ortools_unavailable()
+
+    def refuse_options(self, options: Mapping[str, Any]) -> None:
+        """SCIP's own parameter names, e.g. ``limits/nodes``."""
+        if not options:
+            return
+        known = _scip_parameters()
+        for name, value in options.items():
+            if name not in known:
+                raise unknown_option("scip", name, known)
+            try:
+                typed(known[name], value)
+            except (TypeError, ValueError):
+                raise OptschedError(f"scip option {name!r} does not take the value {value!r}") from None
+
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+        """Linear models as matrices, others as Pyomo expressions."""
+        if form is None:
+            return _solve_nonlinear(model, task, monitor)
+        from ortools.math_opt.python import mathopt
+
+        asked = parameters(task)
+        asked.random_seed = task.seed % 2**31
+        asked.absolute_gap_tolerance = 0.0
+        asked.relative_gap_tolerance = task.gap or 0.0
+        known = _scip_parameters() if task.options else {}
+        fields = {bool: "bool_params", int: "int_params", float: "real_params", str: "string_params"}
+        for name, value in task.options.items():
+            converted = typed(known[name], value)
+            getattr(asked.gscip, fields[type(converted)])[name] = converted
+        program = mathopt_model(form, integer=True)
+        more = mathopt.ModelSolveParameters()
+        start = form.start() if task.start else None
+        if start is not None:
+            hint = dict(zip(program.variables(), start.tolist(), strict=True))
+            more.solution_hints = [mathopt.SolutionHint(variable_values=hint)]
+        result = solve(program, mathopt.SolverType.GSCIP, asked, more)
+        ended, message = termination(result, monitor)
+        bound = result.termination.objective_bounds.dual_bound
+        bound = bound if np.isfinite(bound) and abs(bound) < 1e20 else None
+        if not result.has_primal_feasible_solution():
+            return Outcome(ended, bound=bound, message=message)
+        x = np.array(result.variable_values(list(program.variables())), dtype=float)
+        objective = result.objective_value()
+        if ended == "optimal" and bound is not None and abs(objective - bound) > 1e-6 * max(1.0, abs(objective)):
+            ended = "gap_limit"
+        return Outcome(ended, x, objective, bound, message)
+
+
+def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Outcome:
+    if installed("pyscipopt") is None:
+        return Outcome("error", message="the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
+    from pyomo.contrib.solver.common.factory import SolverFactory
+    from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondition
+
+    solver = SolverFactory("scip_direct")
+    options = {"randomization/randomseedshift": task.seed % 2**31, "limits/gap": task.gap or 0.0}
+    if task.threads is not None:
+        options["parallel/maxnthreads"] = task.threads
+    known = _scip_parameters() if task.options else {}
+    options |= {name: typed(known[name], value) for name, value in task.options.items()}
+    result = solver.solve(
+        model.pyomo,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+        time_limit=task.seconds,
+        solver_options=options,
+        warmstart_discrete_vars=False,
+    )
+    conditions = TerminationCondition
+    ended = {
+        conditions.convergenceCriteriaSatisfied: "gap_limit" if task.gap else "optimal",
+        conditions.maxTimeLimit: "time_limit",
+        conditions.iterationLimit: "iteration_limit",
+        conditions.provenInfeasible: "infeasible",
+        conditions.infeasibleOrUnbounded: "infeasible",
+        conditions.interrupted: monitor.stopping or "interrupted",
+    }.get(result.termination_condition, "error")
+    bound = result.objective_bound
+    bound = None if bound is None or not np.isfinite(bound) or abs(bound) >= 1e20 else float(bound)
+    message = f"SCIP ended with {result.termination_condition.name}" if ended == "error" else None
+    if result.solution_status not in (SolutionStatus.feasible, SolutionStatus.optimal):
+        return Outcome(ended, bound=bound, message=message)
+    result.solution_loader.load_vars()
+    return Outcome(ended, np.zeros(0), float(result.incumbent_objective), bound, message)
+
+
+def _scip_parameters() -> dict[str, Any]:
+    if installed("pyscipopt") is None:
+        raise OptschedError("scip options are checked against pyscipopt: pip install 'pyscipopt>=6.3,<7'")
+    from pyscipopt import Model as ScipModel
+
+    known: dict[str, Any] = ScipModel().getParams()
+    return known
+

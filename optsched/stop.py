@@ -1,0 +1,76 @@
+"""When to stop: small immutable criteria that combine with ``|`` (whichever comes first; after PyVRP)."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TypeVar
+
+from optsched.errors import OptschedError
+
+N = TypeVar("N", int, float)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stopping criterion; None means no such limit.
+
+    Attributes
+    ----------
+    seconds : wall time since the run's clock started, building included.
+    gap : relative gap, e.g. 0.01. iterations : of a heuristic or decomposition.
+
+    Raises
+    ------
+    OptschedError : a limit that is not a sensible number.
+    """
+
+    seconds: float | None = None
+    gap: float | None = None
+    iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < math.inf:
+            raise OptschedError(f"time limit must be a positive number of seconds, got {self.seconds}")
+        if self.gap is not None and not 0 <= self.gap < math.inf:
+            raise OptschedError(f"gap must be a number from 0 on, e.g. 0.01 for one per cent, got {self.gap}")
+        if self.iterations is not None and self.iterations < 1:
+            raise OptschedError(f"iterations must be at least 1, got {self.iterations}")
+
+    def __or__(self, other: Stop) -> Stop:
+        """Stop as soon as one of the two would."""
+        return Stop(
+            _least(self.seconds, other.seconds),
+            _largest(self.gap, other.gap),
+            _least(self.iterations, other.iterations),
+        )
+
+    def reason(self, elapsed_s: float, gap: float | None = None, iterations: int = 0) -> str | None:
+        """The termination word if it is time to stop, else None."""
+        if self.seconds is not None and elapsed_s >= self.seconds:
+            return "time_limit"
+        if self.gap is not None and gap is not None and gap <= self.gap:
+            return "gap_limit"
+        if self.iterations is not None and iterations >= self.iterations:
+            return "iteration_limit"
+        return None
+
+
+def _least(a: N | None, b: N | None) -> N | None:
+    return min((x for x in (a, b) if x is not None), default=None)
+
+
+def _largest(a: N | None, b: N | None) -> N | None:
+    return max((x for x in (a, b) if x is not None), default=None)
+
+
+class Clock:
+    """Wall time since it was made; one a run."""
+
+    def __init__(self) -> None:
+        self._began = time.perf_counter()
+
+    def elapsed_s(self) -> float:
+        """Seconds since the clock was made."""
+        return time.perf_counter() - self._began
