@@ -72,7 +72,12 @@ def solve(
     from optsched.stop import Stop
 
     chosen = named(
-        method, instance.problem, backend=backend, formulation=formulation, threads=threads, options=dict(options or {})
+        method,
+        instance.problem,
+        backend=backend,
+        formulation=formulation,
+        threads=threads,
+        options=dict(options or {}),
     )
     return chosen(
         instance,

@@ -9,11 +9,21 @@ from typing import Any
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.models import Model, choose
-from optsched.result import Result, certified, differs
+from optsched.result import Result, certified
 from optsched.rooms import room
 from optsched.schedules import check, evaluate
-from optsched.schedules.base import Schedule
-from optsched.solvers import Backend, LinearForm, Monitor, Outcome, Progress, Task, backend, linear_form, watched
+from optsched.schedules.base import Schedule, differs
+from optsched.solvers import (
+    Backend,
+    LinearForm,
+    Monitor,
+    Outcome,
+    Progress,
+    Task,
+    backend,
+    linear_form,
+    watched,
+)
 from optsched.stop import Clock, Stop
 
 Report = Callable[[Progress], None]
@@ -139,12 +149,13 @@ class _Run:
         self.model = model = self.formulation.of(self.instance)
         self.timings["build"] = self.clock.elapsed_s() - began
         model.encode(self.start)
-        self.start = better(self.instance, model.decode(), self.start)
+        decoded = model.decode()
         began = self.clock.elapsed_s()
         if model.linear or not self.solver.capabilities.nonlinear:
             self.form = linear_form(model)
-            self._agrees_with_referee(self.form, model)
-        self.timings["translate"] = began = self.clock.elapsed_s() - began
+            self._agrees_with_referee(self.form, decoded)
+        self.timings["translate"] = self.clock.elapsed_s() - began
+        self.start = better(self.instance, decoded, self.start)
         limit = self.stop.seconds
         seconds = None if limit is None else limit - self.clock.elapsed_s()
         if seconds is not None and seconds <= 0:
@@ -166,17 +177,23 @@ class _Run:
             return outcome
         return Outcome(monitor.stopping or "time_limit", monitor.x, None, monitor.bound)
 
-    def _agrees_with_referee(self, form: LinearForm, model: Model[Any, Any]) -> None:
-        """The model must call the start feasible and give it the referee's objective, in every single run."""
+    def _agrees_with_referee(self, form: LinearForm, decoded: Schedule) -> None:
+        """The model must call the start feasible and worth what the referee says, in every single run.
+
+        Decoding may improve on what was encoded (it re-pairs interchangeable nodes, drops jobs without value), so the model's
+        figure lies between the referee's two.
+        """
         x = form.start()
         if x is None:
-            raise CertificateError(f"formulation {model.name} left a variable of the start without a value")
-        value, judged = form.sign * form.value(x), evaluate(self.instance, model.decode()).objective
+            raise CertificateError(f"formulation {self.formulation.name} left a variable of the start without a value")
+        value = form.value(x)
+        low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, self.start))
+        noise = 1e-6 * max(1.0, abs(value))
         worst = form.violation(x)
-        if worst > 1e-6 * max(1.0, float(abs(x).max(initial=0.0))) or differs(value, judged):
+        if worst > 1e-6 * max(1.0, float(abs(x).max(initial=0.0))) or not low - noise <= value <= high + noise:
             raise CertificateError(
-                f"formulation {model.name} and the referee disagree on the start: "
-                f"{value!r} against {judged!r}, violation {worst:g}"
+                f"formulation {self.formulation.name} and the referee disagree on the start: "
+                f"{self.sign * value!r} is not between {self.sign * low!r} and {self.sign * high!r}, violation {worst:g}"
             )
 
     def judge(self, outcome: Outcome) -> tuple[Schedule, float | None]:
@@ -200,7 +217,5 @@ class _Run:
         if outcome.objective is not None:
             claimed, judged = outcome.objective, self.sign * evaluate(self.instance, found).objective
             if differs(claimed, judged) and (claimed < judged or outcome.termination == "optimal"):
-                raise CertificateError(
-                    f"{self.solver.name} says {self.sign * claimed!r}, the referee {self.sign * judged!r}"
-                )
+                raise CertificateError(f"{self.solver.name} says {self.sign * claimed!r}, the referee {self.sign * judged!r}")
         return better(self.instance, found, self.start), bound

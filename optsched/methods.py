@@ -72,9 +72,7 @@ class MethodInfo:
 
 def catalogue() -> list[MethodInfo]:
     """All methods."""
-    found = {
-        "exact": MethodInfo("exact", families(), True, "a MILP or MINLP formulation, solved to proven optimality")
-    }
+    found = {"exact": MethodInfo("exact", families(), True, "a MILP or MINLP formulation, solved to proven optimality")}
     for family in families():
         for name, construct in room("heuristics", family).HEURISTICS.items():
             known = found.get(name, MethodInfo(name, (), False, ""))

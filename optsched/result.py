@@ -18,14 +18,11 @@ from optsched.instances.base import Data, Instance
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.rooms import families, room
 from optsched.schedules import check, evaluate
-from optsched.schedules.base import Schedule, Violation
+from optsched.schedules.base import TOLERANCE, Schedule, Violation, differs
 
-RESULT_FORMAT = "optsched-result/1"
-TOLERANCE = 1e-6
+RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
-Termination = Literal[
-    "optimal", "gap_limit", "time_limit", "iteration_limit", "infeasible", "interrupted", "error"
-]
+Termination = Literal["optimal", "gap_limit", "time_limit", "iteration_limit", "infeasible", "interrupted", "error"]
 
 
 class InstanceReference(Data):
@@ -111,13 +108,18 @@ class Result(Data):
         if any(v.rule.startswith(("unknown", "job cannot run")) for v in broken):
             return found
         judged = evaluate(instance, self.schedule)
-        claims = {"objective": (self.objective, judged.objective)}
+        claims: dict[str, tuple[float | None, float | None]] = {"objective": (self.objective, judged.objective)}
         claims |= {f"components.{k}": (self.components.get(k), v) for k, v in judged.components.items()}
         claims |= {f"components.{k}": (v, None) for k, v in self.components.items() if k not in judged.components}
         claims["gap"] = (self.gap, relative_gap(self.objective, self.bound))
         for name, (claimed, true) in claims.items():
             if (claimed is None) != (true is None) or (claimed is not None and true is not None and differs(claimed, true)):
-                found.append(Violation("figure that the referee does not confirm", detail=f"{name} is {claimed}, should be {true}"))
+                found.append(
+                    Violation(
+                        "figure that the referee does not confirm",
+                        detail=f"{name} is {claimed}, should be {true}",
+                    )
+                )
         if beats(instance, judged.objective, self.bound):
             detail = f"objective {judged.objective:.9g}, bound {self.bound:.9g}"
             found.append(Violation("objective beyond its bound", detail=detail))
@@ -214,11 +216,6 @@ def _without_noise(instance: Instance, objective: float, bound: float) -> float:
     """The bound, or the objective where the two differ by rounding only (or the bound is on the wrong side by that)."""
     side = min if instance.sense == "minimize" else max
     return objective if abs(objective - bound) <= 1e-8 * max(1.0, abs(objective)) else side(bound, objective)
-
-
-def differs(a: float, b: float) -> bool:
-    """Whether two figures differ by more than the tolerance, relative to the larger."""
-    return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
 
 
 def beats(instance: Instance, objective: float, bound: float | None) -> bool:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from optsched.instances.allocation import AllocationInstance
 from optsched.schedules.allocation import AllocationSchedule
 
-COLOURS = matplotlib.colormaps["tab20"].colors
+COLOURS = [matplotlib.colormaps["tab20"](i) for i in range(20)]
 
 
 def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
@@ -18,7 +18,9 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
     lanes = sum(node.gpus for node in instance.nodes)
     figure = Figure(figsize=(10, min(30, 1.6 + 0.32 * lanes)), layout="constrained")
     axes = figure.add_subplot()
-    base, ticks, labels = 0, [], []
+    base = 0
+    ticks: list[float] = []
+    labels: list[str] = []
     for node in instance.nodes:
         axes.axhspan(base, base + node.gpus, color="0.94" if len(ticks) % 2 else "0.98", zorder=0)
         lane = base
@@ -35,8 +37,14 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
                 linewidth=1.6 if late else 0.6,
             )
             axes.text(time / 7200, lane + a.gpus / 2, a.job, ha="center", va="center", fontsize=8)
-            if 0 < due:
-                axes.plot([due / 3600] * 2, [lane + 0.1, lane + a.gpus - 0.1], color="black", linewidth=1.2, linestyle=":")
+            if due > 0:
+                axes.plot(
+                    [due / 3600] * 2,
+                    [lane + 0.1, lane + a.gpus - 0.1],
+                    color="black",
+                    linewidth=1.2,
+                    linestyle=":",
+                )
             lane += a.gpus
         ticks.append(base + node.gpus / 2)
         labels.append(f"{node.id}\n{node.gpus} x {node.gpu_type}")
@@ -48,5 +56,8 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
     running = {a.job for a in schedule.assignments}
     postponed = [job.id for job in instance.known_jobs if job.id not in running]
     waiting = ", ".join(postponed[:12]) + (", ..." if len(postponed) > 12 else "")
-    axes.set_title(f"{instance.name}: {len(running)} running, {len(postponed)} postponed" + (f" ({waiting})" if waiting else ""), fontsize=10)
+    axes.set_title(
+        f"{instance.name}: {len(running)} running, {len(postponed)} postponed" + (f" ({waiting})" if waiting else ""),
+        fontsize=10,
+    )
     return figure

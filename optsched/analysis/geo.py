@@ -28,6 +28,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     jobs = {job.id: job for job in instance.jobs}
     away = sum(start.site != jobs[start.job].source for start in schedule.starts)
     figure.suptitle(
-        f"{instance.name}: {len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source", fontsize=10
+        f"{instance.name}: {len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source",
+        fontsize=10,
     )
     return figure

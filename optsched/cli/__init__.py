@@ -28,9 +28,7 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"optsched.cli.{cmd_name}").command
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the verbs when a word is none."""
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             ctx.fail(f"no command {args[0]!r}, there are: {', '.join(self.list_commands(ctx))}")

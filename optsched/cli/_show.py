@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from optsched.instances.base import Instance
@@ -33,14 +34,14 @@ def percent(gap: float | None) -> str:
 
 def unit(instance: Instance) -> str:
     """The objective's unit."""
-    return str(getattr(instance, "currency", UNITS.get(instance.problem, "")))
+    return escape(str(getattr(instance, "currency", UNITS.get(instance.problem, ""))))
 
 
 def header(instance: Instance) -> str:
     """Two lines about an instance."""
     direction = "minimise cost" if instance.sense == "minimize" else "maximise utility"
     kind = f", {instance.objective_kind}" if instance.objective_kind else ""
-    return f"[bold]{instance.name}[/bold]  {instance.problem} ({direction}{kind})\n{instance.summary()}"
+    return f"[bold]{escape(instance.name)}[/bold]  {instance.problem} ({direction}{kind})\n{escape(instance.summary())}"
 
 
 def certificate(instance: Instance, result: Result) -> Table:
@@ -58,7 +59,7 @@ def certificate(instance: Instance, result: Result) -> Table:
     jobs = len(getattr(instance, "known_jobs", getattr(instance, "jobs", ())))
     table.add_row("jobs run", f"{len(decided)} of {jobs}", "")
     ended = result.termination if result.solution != "optimal" else "proven optimal"
-    table.add_row("ended", ended, result.message or "")
+    table.add_row("ended", ended, escape(result.message or ""))
     spent = result.timings_s
     parts = [("build", spent.build), ("translate", spent.translate), ("solve", spent.solve)]
     known = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)

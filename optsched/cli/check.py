@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from rich.markup import escape
 
 from optsched.cli._show import console, number, percent, unit
 from optsched.files import read_bytes
@@ -13,7 +14,7 @@ from optsched.rooms import room
 from optsched.schedules import check, evaluate
 
 
-@click.command("check")
+@click.command("check", short_help="Recheck a result independently.")
 @click.argument("instance_file", metavar="INSTANCE")
 @click.argument("result_file", metavar="RESULT")
 def command(instance_file: str, result_file: str) -> int:
@@ -35,7 +36,7 @@ def command(instance_file: str, result_file: str) -> int:
         found = check(instance, schedule)
         words = "a bare schedule, so no bound to check"
     for violation in found:
-        out.print(f"[red]violated[/red] {violation}", soft_wrap=True)
+        out.print(f"[red]violated[/red] {escape(str(violation))}", soft_wrap=True)
     if found:
         out.print(f"{len(found)} violation{'s' if len(found) > 1 else ''}")
         return 1

@@ -15,7 +15,7 @@ from optsched.instances import load
 FORMATS = (".lp", ".mps")
 
 
-@click.command("export")
+@click.command("export", short_help="Write a model as MPS or LP.")
 @click.argument("instance_file", metavar="INSTANCE")
 @click.argument("output", metavar="out.mps|out.lp")
 @click.option("--formulation", help="A name from `optsched methods`. [default: the family's recommended one]")

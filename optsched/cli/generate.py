@@ -13,7 +13,7 @@ from optsched.instances import Instance
 from optsched.instances.files import dumps, save
 
 
-@click.group("generate")
+@click.group("generate", short_help="Generate a paper's scenario.")
 def command() -> None:
     """Generate an instance of a paper's scenario: same parameters, same seed, same file."""
 
@@ -37,8 +37,18 @@ def _andreas(case: int) -> click.Command:
     @click.command(f"andreas-{case}")
     @click.option("--nodes", type=int, default=10, show_default=True, help="N; half V100, half T4.")
     @click.option("--jobs", type=int, help="J. [default: 10 N]")
-    @click.option("--rate", type=click.Choice(["high", "mixed"]), default="high", show_default=True, help="Arrival rate.")
-    @click.option("--all-submitted", is_flag=True, help="Set now to the last submission, so that `solve` sees every job.")
+    @click.option(
+        "--rate",
+        type=click.Choice(["high", "mixed"]),
+        default="high",
+        show_default=True,
+        help="Arrival rate.",
+    )
+    @click.option(
+        "--all-submitted",
+        is_flag=True,
+        help="Set now to the last submission, so that `solve` sees every job.",
+    )
     @click.option("--first-ending", type=click.Choice(["earliest", "cheapest"]), default="earliest", show_default=True)
     @click.option("--use-all-nodes/--no-use-all-nodes", default=True, show_default=True)
     @_output
@@ -57,13 +67,37 @@ command.add_command(_andreas(2))
 
 
 @command.command("osdec")
-@click.option("--core-case", type=click.IntRange(1, 3), default=1, show_default=True, help="Core distribution of Table 4.")
-@click.option("--duration-case", type=click.IntRange(1, 3), default=1, show_default=True, help="Duration distribution of Table 4.")
+@click.option(
+    "--core-case",
+    type=click.IntRange(1, 3),
+    default=1,
+    show_default=True,
+    help="Core distribution of Table 4.",
+)
+@click.option(
+    "--duration-case",
+    type=click.IntRange(1, 3),
+    default=1,
+    show_default=True,
+    help="Duration distribution of Table 4.",
+)
 @click.option("--jobs", type=int, default=200, show_default=True)
 @click.option("--horizon", type=int, default=144, show_default=True, help="Slots of 5 min.")
-@click.option("--load", type=float, default=1.1, show_default=True, help="Core-slots asked for over core-slots there are.")
+@click.option(
+    "--load",
+    type=float,
+    default=1.1,
+    show_default=True,
+    help="Core-slots asked for over core-slots there are.",
+)
 @click.option("--window", type=int, default=24, show_default=True, help="Mean slots between earliest and latest start.")
-@click.option("--lead", type=int, default=12, show_default=True, help="Mean slots between submission and earliest start.")
+@click.option(
+    "--lead",
+    type=int,
+    default=12,
+    show_default=True,
+    help="Mean slots between submission and earliest start.",
+)
 @click.option("--real-time", is_flag=True, help="Shrink every window to its earliest slot.")
 @_output
 def osdec_command(output: str | None, **parameters: Any) -> None:
@@ -76,14 +110,30 @@ def osdec_command(output: str | None, **parameters: Any) -> None:
 @command.command("masac")
 @click.option("--jobs", type=int, default=1500, show_default=True)
 @click.option("--days", type=float, default=2, show_default=True)
-@click.option("--load", type=float, default=1.0, show_default=True, help="GPU-minutes asked for over GPU-minutes there are.")
+@click.option(
+    "--load",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="GPU-minutes asked for over GPU-minutes there are.",
+)
 @click.option("--scale", type=float, default=1.0, show_default=True, help="Of the sites' GPUs, for smaller instances.")
-@click.option("--gpu-power-kw", type=float, default=0.07, show_default=True, help="One T4 board; at 0.25 PL and SG lose money.")
+@click.option(
+    "--gpu-power-kw",
+    type=float,
+    default=0.07,
+    show_default=True,
+    help="One T4 board; at 0.25 PL and SG lose money.",
+)
 @click.option("--throughput-gb-per-s", type=float, default=0.02, show_default=True)
 @click.option("--network-kwh-per-gb", type=float, default=0.06, show_default=True)
 @click.option("--transfer-usd-per-gb", type=float, help="One price for all links. [default: AWS rates by origin]")
 @click.option("--trace", metavar="CSV", help="Real jobs: arrival_time (s), length (s), cpus. [default: synthetic]")
-@click.option("--signals", metavar="CSV", help="Real prices: datetime_utc, region, price_usd_per_mwh, carbon_gco2_per_kwh.")
+@click.option(
+    "--signals",
+    metavar="CSV",
+    help="Real prices: datetime_utc, region, price_usd_per_mwh, carbon_gco2_per_kwh.",
+)
 @_output
 def masac_command(output: str | None, **parameters: Any) -> None:
     """MASAC Table I, five sites over two days: a geo instance."""

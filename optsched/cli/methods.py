@@ -8,7 +8,7 @@ from rich.table import Table
 from optsched.cli._show import console
 
 
-@click.command("methods")
+@click.command("methods", short_help="List methods and backends.")
 def command() -> None:
     """List methods, formulations and backends, and why a backend cannot be used here."""
     from optsched.methods import catalogue

@@ -16,10 +16,15 @@ from optsched.rooms import room
 FORMATS = (".png", ".pdf", ".svg")
 
 
-@click.command("plot")
+@click.command("plot", short_help="Draw a result.")
 @click.argument("result_file", metavar="RESULT")
 @click.option("-o", "--output", required=True, metavar="out.png", help="Picture: .png, .pdf or .svg.")
-@click.option("--instance", "instance_file", metavar="FILE", help="The instance. [default: the file that the result names]")
+@click.option(
+    "--instance",
+    "instance_file",
+    metavar="FILE",
+    help="The instance. [default: the file that the result names]",
+)
 def command(result_file: str, output: str, instance_file: str | None) -> None:
     """Draw a schedule: nodes over time for allocation, load against capacity for the others."""
     path = Path(output)

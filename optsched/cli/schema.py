@@ -11,7 +11,7 @@ from optsched.instances.files import schema
 from optsched.rooms import families
 
 
-@click.command("schema")
+@click.command("schema", short_help="Print a JSON Schema.")
 @click.argument("family")
 def command(family: str) -> None:
     """Print the JSON Schema of a family's instance files: allocation, deferrable or geo.

@@ -25,18 +25,34 @@ Examples:
 """
 
 
-@click.command("solve", epilog=EPILOG)
+@click.command("solve", short_help="Solve with a certificate.", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--method", default="exact", show_default=True, help="A name from `optsched methods`.")
 @click.option("--backend", help="highs, cp-sat, scip, or pdlp (a bound only). [default: one that fits the formulation]")
 @click.option("--formulation", help="A name from `optsched methods`. [default: the family's recommended one]")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Wall time, building included; the best schedule so far is kept.")
+@click.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="Wall time, building included; the best schedule so far is kept.",
+)
 @click.option("--gap", type=float, help="Stop at this relative gap, e.g. 0.01 for 1 %. [default: proven optimal]")
 @click.option("--threads", type=int, help="Threads of the backend. [default: the backend's own choice]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same run.")
 @click.option("--start", "start_file", metavar="RESULT", help="Start from the schedule of a result file.")
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="The backend's own option; may be repeated.")
-@click.option("-o", "--output", metavar="FILE|DIR", help="Result file (.json, .json.gz), or a folder for several instances.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The backend's own option; may be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|DIR",
+    help="Result file (.json, .json.gz), or a folder for several instances.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print results as JSON, one a line, and nothing else.")
 @click.option("-q", "--quiet", is_flag=True, help="Print one line an instance.")
 def command(
@@ -83,11 +99,11 @@ def command(
         if as_json:
             click.echo(json.dumps(result.to_json()))
         elif quiet:
-            out.print(_line(file, result))
+            out.print(_line(file, result), markup=False, soft_wrap=True)
         else:
             out.print(certificate(instance, result))
             if target is not None:
-                out.print(f"written to {target}")
+                out.print(f"written to {target}", markup=False, soft_wrap=True)
             out.print()
         if result.termination == "interrupted":
             break
@@ -180,6 +196,11 @@ def _summary(files: tuple[str, ...], results: list[Result]) -> Table:
         table.add_column(column, justify="right")
     for file, r in zip(files, results, strict=False):
         table.add_row(
-            file, r.termination, number(r.objective), number(r.bound), percent(r.gap), f"{r.timings_s.total:.2f}"
+            file,
+            r.termination,
+            number(r.objective),
+            number(r.bound),
+            percent(r.gap),
+            f"{r.timings_s.total:.2f}",
         )
     return table

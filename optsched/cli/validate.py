@@ -8,7 +8,7 @@ from optsched.errors import OptschedError
 from optsched.instances import load
 
 
-@click.command("validate")
+@click.command("validate", short_help="Check instance files.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def command(files: tuple[str, ...]) -> int:
     """Read instance files and say what they hold, or what is wrong and where; exit code 2 if one is bad."""

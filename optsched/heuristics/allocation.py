@@ -12,7 +12,9 @@ from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
 def greedy(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """Cover the nodes that must be in use by a matching, then fill free GPUs with the options of most gain a GPU.
+    """One quick construction: a feasible schedule in milliseconds, and the start of `exact`.
+
+    Cover the nodes that must be in use by a matching, then fill free GPUs with the options of most gain a GPU.
 
     With `use_all_nodes` each class of nodes receives as many jobs as a maximum matching gives it: per class the jobs whose
     postponement is dearest, each with its best configuration. After that, and from scratch otherwise, options in
@@ -41,8 +43,7 @@ def greedy(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
         taken[job] = (node, gpus)
     return AllocationSchedule(
         assignments=tuple(
-            Assignment(job=instance.known_jobs[j].id, node=instance.nodes[n].id, gpus=g)
-            for j, (n, g) in sorted(taken.items())
+            Assignment(job=instance.known_jobs[j].id, node=instance.nodes[n].id, gpus=g) for j, (n, g) in sorted(taken.items())
         )
     )
 

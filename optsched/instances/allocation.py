@@ -163,7 +163,7 @@ class AllocationInstance(Instance):
     @cached_property
     def runnable(self) -> Bools:
         """Shape (J, classes): whether a job has an execution time on a class of nodes."""
-        return frozen(np.isfinite(self.columns.time_s).any(axis=2))
+        return frozen(np.any(np.isfinite(self.columns.time_s), axis=2))
 
     @cached_property
     def matching(self) -> dict[tuple[bool, ...], dict[int, int]]:

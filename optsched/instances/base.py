@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NoReturn
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-INSTANCE_FORMAT = "optsched-instance/1"
+INSTANCE_FORMAT: Literal["optsched-instance/1"] = "optsched-instance/1"
 
 # Bounds keep every sum of products far inside float64 and int64: a typing error ends as one line, not as an infinity.
 LARGEST = 1e12
@@ -33,6 +33,13 @@ class Data(BaseModel):
     """An immutable record that refuses unknown keys, wrong types, NaN and infinities."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields replaced (not validated); cached columns and hashes are not carried over."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
+            del copied.__dict__[name]
+        return copied
 
 
 class Instance(Data):
@@ -66,7 +73,11 @@ class Instance(Data):
 
     def summary(self) -> str:
         """One line about the size of the instance."""
-        raise NotImplementedError
+        return f"{self.problem} instance"
+
+    def __repr__(self) -> str:
+        """Short: an instance has thousands of jobs."""
+        return f"<{type(self).__name__} {self.name!r}: {self.summary()}>"
 
 
 def refuse(place: str, problem: str) -> NoReturn:
@@ -79,7 +90,10 @@ def refuse_duplicates(field: str, ids: Iterable[object]) -> None:
     first: dict[object, int] = {}
     for index, identifier in enumerate(ids):
         if identifier in first:
-            refuse(f"{field}[{index}]", f"duplicate id {identifier!r}, already used by {field}[{first[identifier]}]")
+            refuse(
+                f"{field}[{index}]",
+                f"duplicate id {identifier!r}, already used by {field}[{first[identifier]}]",
+            )
         first[identifier] = index
 
 

@@ -78,11 +78,12 @@ class DeferrableInstance(Instance):
     @cached_property
     def columns(self) -> JobColumns:
         """NumPy columns of the jobs."""
-        rows = np.array(
-            [(j.duration, j.earliest, j.latest, j.submitted) for j in self.jobs], dtype=np.int64
-        ).reshape(len(self.jobs), 4)
+        rows = np.array([(j.duration, j.earliest, j.latest, j.submitted) for j in self.jobs], dtype=np.int64).reshape(
+            len(self.jobs), 4
+        )
         return JobColumns(
-            frozen(np.array([job.cores for job in self.jobs], dtype=float)), *(frozen(c.copy()) for c in rows.T)
+            frozen(np.array([job.cores for job in self.jobs], dtype=float)),
+            *(frozen(c.copy()) for c in rows.T),
         )
 
     @cached_property

@@ -14,7 +14,6 @@ from optsched.files import read_bytes, write_bytes
 from optsched.instances.base import INSTANCE_FORMAT, Instance
 from optsched.rooms import families, room
 
-
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -36,7 +35,8 @@ def parse(data: bytes, path: str | Path) -> Instance:
     if not isinstance(problem, str) or problem not in families():
         raise InputError(path, "problem", f"expected one of {', '.join(families())}, got {shown(problem)}")
     del raw["problem"]
-    return validated(room("instances", problem).INSTANCE, raw, path)
+    instance: Instance = validated(room("instances", problem).INSTANCE, raw, path)
+    return instance
 
 
 def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def describe(fault: Any, raw: Any) -> tuple[str, str]:
             value = value[part] if isinstance(value, list) and part < len(value) else None
             if isinstance(value, dict) and isinstance(value.get("id"), str):
                 holder = f" (id {shown(value['id'])})"
-        elif isinstance(value, dict) and part in value or fault["type"] == "missing":
+        elif (isinstance(value, dict) and part in value) or fault["type"] == "missing":
             place += f".{part}" if place else str(part)
             value = value.get(part) if isinstance(value, dict) else None
     if fault["type"] == "optsched":
@@ -93,7 +93,7 @@ def describe(fault: Any, raw: Any) -> tuple[str, str]:
         return place + holder, "is missing"
     if fault["type"] == "extra_forbidden":
         return place + holder, "unknown key"
-    message = fault["msg"][0].lower() + fault["msg"][1:]
+    message = fault["msg"].replace("Input should be", "must be").replace("array", "list")
     return place + holder, f"{message}, got {shown(fault['input'])}"
 
 
@@ -139,5 +139,3 @@ def schema(family: str) -> dict[str, Any]:
     described["required"] = ["format", "problem", *described.get("required", [])]
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return described
-
-

@@ -28,9 +28,7 @@ class Path:
         return math.ceil(size_gb * self.seconds_per_gb / slot_s - 1e-9)
 
 
-def cheapest_paths(
-    links: Iterable[tuple[int, int, float, float]], sites: int
-) -> dict[tuple[int, int], Path]:
+def cheapest_paths(links: Iterable[tuple[int, int, float, float]], sites: int) -> dict[tuple[int, int], Path]:
     """All pairs' paths of least price, ties by least delay, over directed links (from, to, seconds/GB, USD/GB).
 
     A pair without a path is absent. Dijkstra by price keeps the links that lie on some cheapest path; among those,

@@ -98,9 +98,7 @@ def to_schedule(instance: GeoInstance, options: Program, departure: Ints, chosen
     rows = zip(*(column[chosen].tolist() for column in columns), strict=True)
     jobs, sites = instance.jobs, instance.sites
     return GeoSchedule(
-        starts=tuple(
-            Start(job=jobs[j].id, site=sites[n].id, start=s, departure=None if d < 0 else d) for j, n, s, d in rows
-        )
+        starts=tuple(Start(job=jobs[j].id, site=sites[n].id, start=s, departure=None if d < 0 else d) for j, n, s, d in rows)
     )
 
 

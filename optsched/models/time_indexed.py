@@ -47,9 +47,7 @@ class Program:
 
     def where(self, keep: Bools) -> Program:
         """The program with only the options in `keep`."""
-        return replace(
-            self, job=self.job[keep], place=self.place[keep], start=self.start[keep], value=self.value[keep]
-        )
+        return replace(self, job=self.job[keep], place=self.place[keep], start=self.start[keep], value=self.value[keep])
 
     def load(self, chosen: Ints) -> Floats:
         """Load of the chosen options, shape (P, T)."""

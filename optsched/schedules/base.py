@@ -10,6 +10,8 @@ from math import fsum
 from optsched.errors import OptschedError
 from optsched.instances.base import Data
 
+TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
+
 
 class Schedule(Data):
     """An immutable decision; its fields are the JSON of problems.md, "Schedules, results and the checker"."""
@@ -68,3 +70,8 @@ def entry(table: dict[str, int], name: str, kind: str) -> int:
     if name not in table:
         raise OptschedError(f"the schedule names {kind} {name!r}, which the instance does not have")
     return table[name]
+
+
+def differs(a: float, b: float) -> bool:
+    """Whether two figures differ by more than the tolerance, relative to the larger."""
+    return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))

@@ -103,7 +103,12 @@ def check(instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
     over = load(instance, GeoSchedule(starts=tuple(usable))) - instance.capacity
     for site, slot in zip(*np.nonzero(over > 0), strict=True):
         found.append(
-            Violation("GPUs above the site's", place=instance.sites[site].id, time=float(slot), amount=float(over[site, slot]))
+            Violation(
+                "GPUs above the site's",
+                place=instance.sites[site].id,
+                time=float(slot),
+                amount=float(over[site, slot]),
+            )
         )
     return found
 

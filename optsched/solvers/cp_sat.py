@@ -1,4 +1,4 @@
-"""CP-SAT: all-integer models only. Rows are scaled to integers exactly or refused; the objective's rounding is charged to the bound."""
+"""CP-SAT: all-integer models only; rows scaled exactly or refused, the objective's rounding charged to the bound."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ class CpSat:
         assert form is not None
         lower, upper = integer_bounds(form)
         program = cp_model.CpModel()
-        variables = [
-            program.new_int_var(low, high, "") for low, high in zip(lower.tolist(), upper.tolist(), strict=True)
-        ]
+        variables = [program.new_int_var(low, high, "") for low, high in zip(lower.tolist(), upper.tolist(), strict=True)]
         matrix = form.matrix
         for r in range(matrix.shape[0]):
             cells = slice(matrix.indptr[r], matrix.indptr[r + 1])
@@ -59,15 +57,17 @@ class CpSat:
             for variable, value in zip(variables, start.tolist(), strict=True):
                 program.add_hint(variable, round(value))
 
+        objective = form.value
+
         def original(scaled: float) -> float:
             return scaled / factor + form.offset
 
-        class Listener(cp_model.CpSolverSolutionCallback):
+        class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
             """Hands incumbents to the monitor."""
 
             def on_solution_callback(self) -> None:
                 x = np.array([self.value(v) for v in variables], dtype=float)
-                monitor.incumbent(form.value(x), x)
+                monitor.incumbent(objective(x), x)
                 monitor.bounded(original(self.best_objective_bound) - margin)
 
         solver = cp_model.CpSolver()
@@ -166,9 +166,7 @@ def scaled_row(form: LinearForm, r: int, cells: slice, lower: Floats, upper: Flo
     ints = [int(c * factor) for c in exact] if factor <= LARGEST_FACTOR else []
     reach = sum(abs(c) * max(abs(int(lower[i])), abs(int(upper[i]))) for c, i in zip(ints, indices, strict=False))
     if factor > LARGEST_FACTOR or reach > LARGEST_SUM:
-        raise OptschedError(
-            f"cp-sat needs integer rows: {form.rows[r].name} cannot be scaled exactly; try --backend highs"
-        )
+        raise OptschedError(f"cp-sat needs integer rows: {form.rows[r].name} cannot be scaled exactly; try --backend highs")
     low, high = form.row_lower[r], form.row_upper[r]
     exact_low = math.ceil(Fraction(repr(float(low))) * factor) if np.isfinite(low) else -LARGEST_SUM
     exact_high = math.floor(Fraction(repr(float(high))) * factor) if np.isfinite(high) else LARGEST_SUM

@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
+from optsched.schedules.base import differs
 from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.monitor import Monitor
@@ -60,7 +61,11 @@ class Highs:
         assert form is not None
         highs = _quiet()
         _pass(highs, form, form.integer)
-        values: dict[str, Any] = {"random_seed": task.seed % 2**31, "mip_abs_gap": 0.0, "mip_rel_gap": task.gap or 0.0}
+        values: dict[str, Any] = {
+            "random_seed": task.seed % 2**31,
+            "mip_abs_gap": 0.0,
+            "mip_rel_gap": task.gap or 0.0,
+        }
         if task.seconds is not None:
             values["time_limit"] = task.seconds
         if task.threads is not None:
@@ -172,9 +177,8 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     }.get(status, "error")
     if status == words.kModelEmpty:
         x, objective, bound = np.zeros(len(form.columns)), form.offset, form.offset
-    if ended == "optimal" and mip and objective is not None and bound is not None:
-        if abs(objective - bound) > 1e-6 * max(1.0, abs(objective)):
-            ended = "gap_limit"  # HiGHS says optimal for "within the gap"
+    if ended == "optimal" and objective is not None and bound is not None and differs(objective, bound):
+        ended = "gap_limit"  # HiGHS says optimal for "within the gap"
     message = f"HiGHS ended with {highs.modelStatusToString(status)}" if ended == "error" else None
     return Outcome(ended, x, objective, bound, message)
 
@@ -188,6 +192,8 @@ def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
     """
     import highspy
 
+    if not form.columns:
+        return form.sign * form.offset, np.zeros(0)
     highs = _quiet()
     _pass(highs, form, np.zeros(len(form.columns), dtype=bool))
     highs.run()

@@ -70,17 +70,13 @@ def linear_form(model: Model[Any, Any]) -> LinearForm:
     OptschedError : the model has nonlinear terms.
     """
     if not model.linear:
-        raise OptschedError(
-            f"formulation {model.name!r} is a MINLP, this backend solves linear models: try --backend scip"
-        )
+        raise OptschedError(f"formulation {model.name!r} is a MINLP, this backend solves linear models: try --backend scip")
     with paused_gc():
         return _translate(model.pyomo, model.implied_integers)
 
 
 def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
-    columns = [
-        data for variable in model.component_objects(pyo.Var, active=True) for data in variable.values()
-    ]
+    columns = [data for variable in model.component_objects(pyo.Var, active=True) for data in variable.values()]
     index = {id(column): i for i, column in enumerate(columns)}
     terms: list[int] = []
     coefficients: list[float] = []
@@ -99,7 +95,7 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     offset, weights, variables = _linear(objective.expr, "objective")
     sign = 1 if objective.sense == pyo.minimize else -1
     cost = np.zeros(len(columns))
-    np.add.at(cost, [index[id(v)] for v in variables], weights)
+    np.add.at(cost, [index[id(v)] for v in variables], np.array(list(weights), dtype=float))
     matrix = sp.csr_array((np.array(coefficients, dtype=float), terms, ends), shape=(len(rows), len(columns)))
     matrix.sum_duplicates()
     implied = np.zeros(len(columns), dtype=bool)

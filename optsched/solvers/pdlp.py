@@ -1,4 +1,4 @@
-"""PDLP: a bound from the LP relaxation by a first-order method; the bound is recomputed from the duals, so it holds as it stands."""
+"""PDLP: a bound from the LP relaxation, recomputed from the duals, so that it holds however far PDLP converged."""
 
 from __future__ import annotations
 

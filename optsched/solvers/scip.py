@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
+from optsched.schedules.base import differs
 from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.linear_form import LinearForm
@@ -35,10 +40,7 @@ class Scip:
         for name, value in options.items():
             if name not in known:
                 raise unknown_option("scip", name, known)
-            try:
-                typed(known[name], value)
-            except (TypeError, ValueError):
-                raise OptschedError(f"scip option {name!r} does not take the value {value!r}") from None
+            _converted(name, value)
 
     def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
         """Linear models as matrices, others as Pyomo expressions."""
@@ -50,11 +52,9 @@ class Scip:
         asked.random_seed = task.seed % 2**31
         asked.absolute_gap_tolerance = 0.0
         asked.relative_gap_tolerance = task.gap or 0.0
-        known = _scip_parameters() if task.options else {}
-        fields = {bool: "bool_params", int: "int_params", float: "real_params", str: "string_params"}
         for name, value in task.options.items():
-            converted = typed(known[name], value)
-            getattr(asked.gscip, fields[type(converted)])[name] = converted
+            kind = _scip_parameters()[name].replace("longint", "long")
+            getattr(asked.gscip, f"{kind}_params")[name] = _converted(name, value)
         program = mathopt_model(form, integer=True)
         more = mathopt.ModelSolveParameters()
         start = form.start() if task.start else None
@@ -69,7 +69,7 @@ class Scip:
             return Outcome(ended, bound=bound, message=message)
         x = np.array(result.variable_values(list(program.variables())), dtype=float)
         objective = result.objective_value()
-        if ended == "optimal" and bound is not None and abs(objective - bound) > 1e-6 * max(1.0, abs(objective)):
+        if ended == "optimal" and bound is not None and differs(objective, bound):
             ended = "gap_limit"
         return Outcome(ended, x, objective, bound, message)
 
@@ -81,11 +81,15 @@ def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Ou
     from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondition
 
     solver = SolverFactory("scip_direct")
-    options = {"randomization/randomseedshift": task.seed % 2**31, "limits/gap": task.gap or 0.0}
+    options: dict[str, Any] = {
+        "randomization/randomseedshift": task.seed % 2**31,
+        "limits/gap": task.gap or 0.0,
+        # SCIP 10 presolves feasible MINLPs of ours to "infeasible" with them (tests/solvers/test_scip.py)
+        "misc/allowstrongdualreds": False,
+    }
     if task.threads is not None:
         options["parallel/maxnthreads"] = task.threads
-    known = _scip_parameters() if task.options else {}
-    options |= {name: typed(known[name], value) for name, value in task.options.items()}
+    options |= {name: _converted(name, value) for name, value in task.options.items()}
     result = solver.solve(
         model.pyomo,
         load_solutions=False,
@@ -112,11 +116,25 @@ def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Ou
     return Outcome(ended, np.zeros(0), float(result.incumbent_objective), bound, message)
 
 
-def _scip_parameters() -> dict[str, Any]:
+@cache
+def _scip_parameters() -> dict[str, str]:
+    """SCIP's parameters and their types (bool, int, longint, real, char, string), as SCIP itself writes them."""
     if installed("pyscipopt") is None:
         raise OptschedError("scip options are checked against pyscipopt: pip install 'pyscipopt>=6.3,<7'")
     from pyscipopt import Model as ScipModel
 
-    known: dict[str, Any] = ScipModel().getParams()
-    return known
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scip.set"
+        ScipModel().writeParams(str(path), comments=True, onlychanged=False, verbose=False)
+        found = re.findall(r"# \[type: (\w+),[^\n]*\n(\S+) =", path.read_text())
+    return {name: kind for kind, name in found}
 
+
+DEFAULTS: dict[str, Any] = {"bool": False, "int": 0, "longint": 0, "real": 0.0, "char": "", "string": ""}
+
+
+def _converted(name: str, value: Any) -> Any:
+    try:
+        return typed(DEFAULTS[_scip_parameters()[name]], value)
+    except (TypeError, ValueError):
+        raise OptschedError(f"scip option {name!r} does not take the value {value!r}") from None

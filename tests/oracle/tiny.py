@@ -30,8 +30,7 @@ def allocation(seed: int) -> Instance:
 
     types = {k: {"node_cost_per_h": np.cumsum(rng.uniform(0.5, 40, 3)).round(3).tolist()} for k in kinds}
     nodes = [
-        {"id": f"n{i}", "gpu_type": str(rng.choice(kinds)), "gpus": int(rng.integers(1, 4))}
-        for i in range(rng.integers(1, 4))
+        {"id": f"n{i}", "gpu_type": str(rng.choice(kinds)), "gpus": int(rng.integers(1, 4))} for i in range(rng.integers(1, 4))
     ]
     now = number(0, 60)
     jobs = []

@@ -61,8 +61,7 @@ def andreas(
     count = 10 * nodes if jobs is None else jobs
     v100, t4 = CASES[case]
     listed = tuple(
-        Node(id=f"n{i + 1}", gpu_type="V100" if i % 2 == 0 else "T4", gpus=v100 if i % 2 == 0 else t4)
-        for i in range(nodes)
+        Node(id=f"n{i + 1}", gpu_type="V100" if i % 2 == 0 else "T4", gpus=v100 if i % 2 == 0 else t4) for i in range(nodes)
     )
     networks = rng.choice(list(NETWORKS), count)
     epochs = rng.choice(EPOCHS, count)
@@ -89,7 +88,10 @@ def andreas(
         postponement_penalty=100.0,
         first_ending=first_ending,
         use_all_nodes=use_all_nodes,
-        gpu_types={"V100": GpuType(node_cost_per_h=COSTS["V100"]), "T4": GpuType(node_cost_per_h=COSTS["T4"])},
+        gpu_types={
+            "V100": GpuType(node_cost_per_h=COSTS["V100"]),
+            "T4": GpuType(node_cost_per_h=COSTS["T4"]),
+        },
         nodes=listed,
         jobs=tuple(made),
     )

@@ -70,7 +70,13 @@ def masac(
     order = np.argsort(submitted, kind="stable").tolist()
     return GeoInstance(
         name=f"masac-J{jobs}-load{load:g}-s{seed}",
-        meta={"generator": "masac", "load": load, "seed": seed, "real_jobs": trace is not None, "real_signals": signals is not None},
+        meta={
+            "generator": "masac",
+            "load": load,
+            "seed": seed,
+            "real_jobs": trace is not None,
+            "real_signals": signals is not None,
+        },
         slot_s=60.0,
         horizon=horizon,
         signal_slot_s=3600.0,
@@ -118,9 +124,7 @@ def _synthetic_jobs(rng: np.random.Generator, jobs: int, horizon: int) -> tuple[
     return submitted, rng.lognormal(3.9, 1.3, jobs), rng.choice(GANGS, jobs, p=GANG_SHARES)
 
 
-def _traced(
-    rng: np.random.Generator, jobs: int, horizon: int, trace: str | Path
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _traced(rng: np.random.Generator, jobs: int, horizon: int, trace: str | Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Shapes of randomly drawn rows; arrivals keep the trace's time of day."""
     table = _csv(trace, ("arrival_time", "length", "cpus"))
     rows = table.iloc[rng.choice(len(table), jobs, replace=len(table) < jobs)]

@@ -62,7 +62,13 @@ def osdec(
     columns = (cores, duration, earliest, latest, submitted)
     return DeferrableInstance(
         name=f"osdec-c{core_case}-d{duration_case}-J{jobs}-T{horizon}{'-rt' if real_time else ''}-s{seed}",
-        meta={"generator": "osdec", "core_case": core_case, "duration_case": duration_case, "load": load, "seed": seed},
+        meta={
+            "generator": "osdec",
+            "core_case": core_case,
+            "duration_case": duration_case,
+            "load": load,
+            "seed": seed,
+        },
         slot_s=slot_s,
         capacity=tuple(capacity.tolist()),
         delay_penalty=2.0,

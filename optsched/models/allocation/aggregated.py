@@ -23,7 +23,10 @@ MOST_PATTERNS = 20_000
 
 
 class Aggregated(Model[AllocationInstance, AllocationSchedule]):
-    """Base of the two readings. other[o]: option o runs as a job that is not its node's first."""
+    """Interchangeable nodes counted by packing pattern: small, and tight.
+
+    Base of the two readings. other[o]: option o runs as a job that is not its node's first.
+    """
 
     name: ClassVar[str] = "aggregated"
 
@@ -109,7 +112,8 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
                 assignments.append((option, node))
                 for size, count in self.slots(pattern, k, first):
                     open_slots[size] += [(float(self.listed.time_s[option]), node)] * count
-            chosen = [o for o in np.flatnonzero(self.listed.node_class == k) if (self.other[o].value or 0) > 0.5]
+            of_class = np.flatnonzero(self.listed.node_class == k).tolist()
+            chosen = [o for o in of_class if (self.other[o].value or 0) > 0.5]
             taken: dict[int, int] = defaultdict(int)
             for o in sorted(chosen, key=lambda o: self.listed.time_s[o]):
                 size = int(self.listed.gpus[o])
@@ -179,7 +183,9 @@ class AggregatedCheapest(Aggregated):
             if cells:
                 m.nodes.add(
                     LinearExpression(
-                        constant=0, linear_coefs=[1.0] * len(cells), linear_vars=[m.count[i] for i, _, _ in cells]
+                        constant=0,
+                        linear_coefs=[1.0] * len(cells),
+                        linear_vars=[m.count[i] for i, _, _ in cells],
                     )
                     <= len(node_class.nodes)
                 )
@@ -250,7 +256,8 @@ class AggregatedEarliest(Aggregated):
         times, at = np.unique(time[others], return_inverse=True)
         firsts = np.array([i for i, _ in offers], dtype=np.int64)
         counts = np.array([count for _, count in offers], dtype=float)
-        # a first opens its slots at the next distinct time of an other (ties: firsts before others); past the last, none may be open
+        # a first opens its slots at the next distinct time of an other (ties: firsts before others);
+        # past the last such time none may be open
         opened = np.searchsorted(times, time[self.first_option[firsts]], side="left")
         steps = len(times) + bool(len(opened) and opened.max() == len(times))
         free = [m.free.add() for _ in range(steps)]

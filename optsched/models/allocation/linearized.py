@@ -16,7 +16,9 @@ from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
 class Linearized(Model[AllocationInstance, AllocationSchedule]):
-    """first[j,n,g] (the job whose energy counts) and other[j,n,g]; a node without a first has no others.
+    """Nodes by name, alpha * pi linearised exactly.
+
+    first[j,n,g] (the job whose energy counts) and other[j,n,g]; a node without a first has no others.
 
     For ``earliest``, another job that ends at t needs a first that ends by t: reached[n, r] says whether the first of
     node n is among the r-th distinct times, a staircase of three non-zeros a row.
@@ -49,13 +51,14 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
 
         capacity = np.array([n.gpus for n in instance.nodes], dtype=float)
         used = expressions(
-            np.tile(node, 2), both, np.concatenate([self.gpus - capacity[node], self.gpus.astype(float)]), nodes
+            np.tile(node, 2),
+            both,
+            np.concatenate([self.gpus - capacity[node], self.gpus.astype(float)]),
+            nodes,
         )
         m.gpus = pyo.Constraint(range(nodes), rule=lambda _, n: (None, used[n], 0) if count else pyo.Constraint.Skip)
         one_first = expressions(node, first, ones, nodes)
-        m.one_first = pyo.Constraint(
-            range(nodes), rule=lambda _, n: (None, one_first[n], 1) if count else pyo.Constraint.Skip
-        )
+        m.one_first = pyo.Constraint(range(nodes), rule=lambda _, n: (None, one_first[n], 1) if count else pyo.Constraint.Skip)
         if instance.use_all_nodes and count:
             m.all_nodes = pyo.Constraint(
                 expr=LinearExpression(constant=0, linear_coefs=ones.tolist(), linear_vars=first) == instance.nodes_to_use
@@ -118,7 +121,12 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
             assignments=tuple(
                 Assignment(job=jobs[j].id, node=nodes[n].id, gpus=g)
                 for j, n, g, a, b in zip(
-                    self.job.tolist(), self.node.tolist(), self.gpus.tolist(), self.first, self.other, strict=True
+                    self.job.tolist(),
+                    self.node.tolist(),
+                    self.gpus.tolist(),
+                    self.first,
+                    self.other,
+                    strict=True,
                 )
                 if (a.value or 0) + (b.value or 0) > 0.5
             )

@@ -88,7 +88,8 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
         m.c4c = pyo.Constraint(triples, rule=lambda _, j, n, g: m.x[j, n, g] <= m.z[j, n])
         m.c4d = pyo.Constraint(placeable, rule=lambda _, j: sum(m.z[i] for i in z(j)) <= 1)
         m.c4e = pyo.Constraint(
-            placeable, rule=lambda _, j: sum(m.x[i] for _, n in z(j) for i in x(j, n)) == sum(m.z[i] for i in z(j))
+            placeable,
+            rule=lambda _, j: sum(m.x[i] for _, n in z(j) for i in x(j, n)) == sum(m.z[i] for i in z(j)),
         )
         m.c4f = pyo.Constraint(nodes, rule=lambda _, n: sum(m.y[n, g] for g in sizes[n]) == m.w[n])
         gpus = {n: instance.nodes[n].gpus for n in nodes}
@@ -104,7 +105,8 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
             rule=lambda _, j: max(0.0, float(worst[j])) * (1 - sum(m.z[i] for i in z(j))) <= m.tau_hat[j],
         )
         m.c4k = pyo.Constraint(
-            pairs, rule=lambda _, j, n: sum(time[i] * rate[n, i[2]] / 3600 * m.x[i] for i in x(j, n)) <= m.pi[j, n]
+            pairs,
+            rule=lambda _, j, n: sum(time[i] * rate[n, i[2]] / 3600 * m.x[i] for i in x(j, n)) <= m.pi[j, n],
         )
         m.c4l = pyo.Constraint(nodes, rule=lambda _, n: sum(m.alpha[i] for i in on(n)) == m.w[n])
         m.c4m = pyo.Constraint(pairs, rule=lambda _, j, n: m.alpha[j, n] <= m.z[j, n])
@@ -118,9 +120,7 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
             )
             m.is_first = pyo.Constraint(
                 pairs,
-                rule=lambda _, j, n: (
-                    sum(time[i] * m.x[i] for i in x(j, n)) <= m.first[n] + longest * (1 - m.alpha[j, n])
-                ),
+                rule=lambda _, j, n: sum(time[i] * m.x[i] for i in x(j, n)) <= m.first[n] + longest * (1 - m.alpha[j, n]),
             )
         self.time = time
 
