@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
-import networkx as nx
 import numpy as np
 from pydantic import Field, model_validator
 
@@ -171,6 +170,8 @@ class AllocationInstance(Instance):
 
         Jobs with equal signatures and nodes of one class are interchangeable, so a small flow stands for the matching.
         """
+        import networkx as nx  # here: it takes 0.2 s to load
+
         signatures = Counter(map(tuple, self.runnable.tolist()))
         graph = nx.DiGraph()
         graph.add_nodes_from(["source", "sink"])

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import networkx as nx
-
 
 @dataclass(frozen=True)
 class Path:
@@ -34,6 +32,8 @@ def cheapest_paths(links: Iterable[tuple[int, int, float, float]], sites: int) -
     A pair without a path is absent. Dijkstra by price keeps the links that lie on some cheapest path; among those,
     Dijkstra by delay decides.
     """
+    import networkx as nx  # here: it takes 0.2 s to load
+
     graph = nx.DiGraph()
     graph.add_nodes_from(range(sites))
     for source, target, seconds, usd in links:

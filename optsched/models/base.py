@@ -1,17 +1,14 @@
-"""What every exact formulation offers, and the one way to write many linear rows fast."""
+"""What every exact formulation offers."""
 
 from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
@@ -75,26 +72,6 @@ def paused_gc() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def expressions(
-    rows: NDArray[np.int64],
-    variables: Sequence[Any],
-    coefficients: NDArray[np.float64],
-    count: int,
-) -> list[LinearExpression]:
-    """`count` linear expressions; term i has `coefficients[i]` times `variables[i]` and belongs to `rows[i]`."""
-    order = np.argsort(rows, kind="stable")
-    ends = np.searchsorted(rows[order], np.arange(count + 1))
-    ordered, values = order.tolist(), coefficients[order].tolist()
-    return [
-        LinearExpression(
-            constant=0,
-            linear_coefs=values[ends[r] : ends[r + 1]],
-            linear_vars=[variables[i] for i in ordered[ends[r] : ends[r + 1]]],
-        )
-        for r in range(count)
-    ]
 
 
 def formulations(family: str) -> dict[str, type[Model[Any, Any]]]:

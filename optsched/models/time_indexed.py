@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.models.base import I, Model, S, expressions
+from optsched.models.base import I, Model, S
+from optsched.models.terms import Terms, rows_of
 
 
 @dataclass(frozen=True)
@@ -98,18 +97,14 @@ class TimeIndexed(Model[I, S]):
         self.choice = list(m.choice.values())
         self.over: list[Any] = []
         jobs, rows = np.unique(program.job, return_inverse=True)
-        once = expressions(rows, self.choice, np.ones(len(program)), len(jobs))
+        every = np.arange(len(program))
+        once = rows_of(rows, self.choice, every, np.ones(len(program)), len(jobs))
         m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
         self.write_loads()
-        prices = [-(program.overload_price or 0.0)] * len(self.over)
-        m.objective = pyo.Objective(
-            expr=LinearExpression(
-                constant=program.constant,
-                linear_coefs=program.value.tolist() + prices,
-                linear_vars=self.choice + self.over,
-            ),
-            sense=pyo.maximize,
-        )
+        prices = np.full(len(self.over), -(program.overload_price or 0.0))
+        priced = self.choice + self.over
+        value = Terms(priced, np.arange(len(priced)), np.concatenate([program.value, prices]), program.constant)
+        m.objective = pyo.Objective(expr=value, sense=pyo.maximize)
 
     def encode(self, schedule: S) -> None:
         """Set choices, loads and overloads."""
@@ -168,26 +163,21 @@ class StateForm(TimeIndexed[I, S]):
         inside = program.start + program.duration[program.job] < slots
         cell = np.arange(places * slots)
         follows = cell % slots > 0
-        terms: Sequence[Any] = (
-            self.choice + [self.choice[o] for o in np.flatnonzero(inside)] + level + [level[i - 1] for i in cell[follows]]
-        )
-        balance = expressions(
+        ending, before = np.flatnonzero(inside), cell[follows] - 1
+        balance = rows_of(
             np.concatenate([begin, end[inside], cell, cell[follows]]),
-            terms,
-            np.concatenate([demand, -demand[inside], -np.ones(len(cell)), np.ones(follows.sum())]),
+            self.choice + level,
+            np.concatenate([np.arange(len(program)), ending, len(program) + cell, len(program) + before]),
+            np.concatenate([demand, -demand[inside], -np.ones(len(cell)), np.ones(len(before))]),
             len(cell),
         )
         m.balance = pyo.Constraint(range(len(cell)), rule=lambda _, i: (0, balance[i], 0))
         self.add_overload()
         if self.over:
-            m.capacity = pyo.Constraint(
-                range(len(cell)),
-                rule=lambda _, i: (
-                    None,
-                    LinearExpression(constant=0, linear_coefs=[1.0, -1.0], linear_vars=[level[i], self.over[i]]),
-                    float(capacity[i]),
-                ),
-            )
+            rows = np.tile(cell, 2)
+            signs = np.repeat([1.0, -1.0], len(cell))
+            excess = rows_of(rows, level + self.over, np.arange(2 * len(cell)), signs, len(cell))
+            m.capacity = pyo.Constraint(range(len(cell)), rule=lambda _, i: (None, excess[i], float(capacity[i])))
 
     def encode_loads(self, load: Floats) -> None:
         """Set levels and overloads."""
@@ -209,11 +199,11 @@ class CoverForm(TimeIndexed[I, S]):
         duration = program.duration[program.job]
         option, slot = windows(program.start, program.start + duration - 1)
         self.add_overload()
-        terms = [self.choice[o] for o in option.tolist()] + self.over
         rows = np.concatenate([program.place[option] * slots + slot, np.arange(len(self.over))])
+        picks = np.concatenate([option, len(program) + np.arange(len(self.over))])
         weights = np.concatenate([program.demand[program.job[option]], -np.ones(len(self.over))])
-        covered = expressions(rows, terms, weights, places * slots)
+        covered = rows_of(rows, self.choice + self.over, picks, weights, places * slots)
         m.capacity = pyo.Constraint(
             range(places * slots),
-            rule=lambda _, i: (None, covered[i], capacity[i]) if len(covered[i].linear_vars) else pyo.Constraint.Skip,
+            rule=lambda _, i: (None, covered[i], capacity[i]) if len(covered[i].picks) else pyo.Constraint.Skip,
         )

@@ -52,15 +52,15 @@ class Highs:
 
     def refuse_options(self, options: Mapping[str, Any]) -> None:
         """HiGHS knows its options; an unknown one lists the nearest."""
-        _set_options(_quiet(), options)
+        _set_options(quiet(), options)
 
     def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
         import highspy
 
         assert form is not None
-        highs = _quiet()
-        _pass(highs, form, form.integer)
+        highs = quiet()
+        pass_form(highs, form, form.integer)
         values: dict[str, Any] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
@@ -100,7 +100,8 @@ def _listen(highs: Any, monitor: Monitor) -> None:
         highs.startCallback(kind)
 
 
-def _quiet() -> Any:
+def quiet() -> Any:
+    """A silent solver."""
     import highspy
 
     highs = highspy._core._Highs()  # the plain solver: highspy.Highs wraps it with callbacks of its own
@@ -108,14 +109,15 @@ def _quiet() -> Any:
     return highs
 
 
-def _pass(highs: Any, form: LinearForm, integer: Any) -> None:
+def pass_form(highs: Any, form: LinearForm, integer: Any) -> None:
+    """Hand the whole model to HiGHS in one call; `integer` marks the columns to be kept integer."""
     import highspy
 
     matrix = form.matrix
     status = highs.passModel(
         matrix.shape[1],
         matrix.shape[0],
-        matrix.nnz,
+        len(matrix.data),
         2,  # row-wise
         1,  # minimise
         form.offset,
@@ -194,8 +196,8 @@ def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
 
     if not form.columns:
         return form.sign * form.offset, np.zeros(0)
-    highs = _quiet()
-    _pass(highs, form, np.zeros(len(form.columns), dtype=bool))
+    highs = quiet()
+    pass_form(highs, form, np.zeros(len(form.columns), dtype=bool))
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")

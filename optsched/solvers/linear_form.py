@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
-from pyomo.core.expr.numeric_expr import LinearExpression
 from pyomo.repn import generate_standard_repn
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Bools, Floats
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import Model, paused_gc
+from optsched.models.terms import Terms
+from optsched.solvers.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class LinearForm:
     cost: Floats
     offset: float
     sign: int
-    matrix: sp.csr_array
+    matrix: Rows
     row_lower: Floats
     row_upper: Floats
     lower: Floats
@@ -77,49 +77,71 @@ def linear_form(model: Model[Any, Any]) -> LinearForm:
 
 def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     columns = [data for variable in model.component_objects(pyo.Var, active=True) for data in variable.values()]
-    index = {id(column): i for i, column in enumerate(columns)}
-    terms: list[int] = []
-    coefficients: list[float] = []
-    ends, lower, upper, rows = [0], [], [], []
+    reader = _Reader(columns)
+    lower, upper, rows, picks, weights = [], [], [], [], []
     for constraint in model.component_objects(pyo.Constraint, active=True):
         for row in constraint.values():
             low, body, high = row.to_bounded_expression()
-            constant, weights, variables = _linear(body, row.name)
-            terms.extend([index[id(v)] for v in variables])
-            coefficients.extend(weights)
-            ends.append(len(terms))
+            constant, at, coefficients = reader.read(body, row)
+            picks.append(at)
+            weights.append(coefficients)
             lower.append(-np.inf if low is None else pyo.value(low) - constant)
             upper.append(np.inf if high is None else pyo.value(high) - constant)
             rows.append(row)
     (objective,) = model.component_data_objects(pyo.Objective, active=True)
-    offset, weights, variables = _linear(objective.expr, "objective")
+    offset, at, coefficients = reader.read(objective.expr, objective)
     sign = 1 if objective.sense == pyo.minimize else -1
-    cost = np.zeros(len(columns))
-    np.add.at(cost, [index[id(v)] for v in variables], np.array(list(weights), dtype=float))
-    matrix = sp.csr_array((np.array(coefficients, dtype=float), terms, ends), shape=(len(rows), len(columns)))
-    matrix.sum_duplicates()
+    ends = np.concatenate([[0], np.cumsum([len(p) for p in picks])]).astype(np.int64)
+    empty = np.zeros(0)
+    matrix = Rows.of(ends, np.concatenate([empty, *picks]).astype(np.int64), np.concatenate([empty, *weights]), len(columns))
     implied = np.zeros(len(columns), dtype=bool)
-    implied[[index[id(v)] for v in implied_integers]] = True
+    implied[[reader.index[id(v)] for v in implied_integers]] = True
+    bounds = np.array([column.bounds for column in columns], dtype=float).reshape(len(columns), 2)  # None becomes NaN
+    domains = [column.domain for column in columns]
+    one_each = {id(domain): i for i, domain in enumerate(domains)}
+    kinds = {domain: columns[i].is_integer() for domain, i in one_each.items()}
     return LinearForm(
-        cost=sign * cost,
-        offset=sign * float(offset),
+        cost=sign * np.bincount(at, coefficients, len(columns)).astype(float),
+        offset=sign * offset,
         sign=sign,
         matrix=matrix,
         row_lower=np.array(lower, dtype=float),
         row_upper=np.array(upper, dtype=float),
-        lower=np.array([-np.inf if c.lb is None else c.lb for c in columns], dtype=float),
-        upper=np.array([np.inf if c.ub is None else c.ub for c in columns], dtype=float),
-        integer=np.array([c.is_integer() for c in columns], dtype=bool),
+        lower=np.nan_to_num(bounds[:, 0], nan=-np.inf, posinf=np.inf, neginf=-np.inf),
+        upper=np.nan_to_num(bounds[:, 1], nan=np.inf, posinf=np.inf, neginf=-np.inf),
+        integer=np.array([kinds[id(domain)] for domain in domains], dtype=bool),
         implied=implied,
         columns=tuple(columns),
         rows=tuple(rows),
     )
 
 
-def _linear(body: Any, name: str) -> tuple[float, Iterable[float], Iterable[Any]]:
-    if type(body) is LinearExpression:  # as the models write their large rows: read it without walking a tree
-        return body.constant, body.linear_coefs, body.linear_vars
-    found = generate_standard_repn(body)
-    if not found.is_linear():
-        raise OptschedError(f"{name} is not linear")
-    return found.constant, found.linear_coefs, found.linear_vars
+class _Reader:
+    """Linear expressions as (constant, columns, coefficients)."""
+
+    def __init__(self, columns: list[Any]) -> None:
+        self.index = {id(column): i for i, column in enumerate(columns)}
+        self._known: dict[int, tuple[Any, Ints]] = {}
+
+    def columns_of(self, variables: Iterable[Any]) -> Ints:
+        """Columns of some variables; a block of rows shares its list, which is looked up once."""
+        known = self._known.get(id(variables))
+        if known is None:
+            found = np.array([self.index[id(v)] for v in variables], dtype=np.int64)
+            known = self._known[id(variables)] = (variables, found)  # kept alive, so that the id stays its own
+        return known[1]
+
+    def read(self, body: Any, owner: Any) -> tuple[float, Ints, Floats]:
+        """Read an expression.
+
+        Raises
+        ------
+        OptschedError : it is not linear; names the row.
+        """
+        if type(body) is Terms:
+            return body.offset, self.columns_of(body.variables)[body.picks], body.weights
+        found = generate_standard_repn(body)
+        if not found.is_linear():
+            raise OptschedError(f"{owner.name} is not linear")
+        at = np.array([self.index[id(v)] for v in found.linear_vars], dtype=np.int64)
+        return float(found.constant), at, np.array(found.linear_coefs, dtype=float)

@@ -31,13 +31,10 @@ def mathopt_model(form: LinearForm, integer: bool) -> Any:
     costly = np.flatnonzero(form.cost)
     proto.objective.linear_coefficients.ids.extend(costly.tolist())
     proto.objective.linear_coefficients.values.extend(form.cost[costly].tolist())
-    matrix = form.matrix.copy()
-    matrix.sort_indices()
-    matrix.eliminate_zeros()
     cells = proto.linear_constraint_matrix
-    cells.row_ids.extend(np.repeat(np.arange(rows), np.diff(matrix.indptr)).tolist())
-    cells.column_ids.extend(matrix.indices.tolist())
-    cells.coefficients.extend(matrix.data.tolist())
+    cells.row_ids.extend(form.matrix.row.tolist())
+    cells.column_ids.extend(form.matrix.indices.tolist())
+    cells.coefficients.extend(form.matrix.data.tolist())
     return mathopt.Model.from_model_proto(proto)
 
 

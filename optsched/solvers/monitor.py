@@ -15,7 +15,7 @@ import numpy as np
 from optsched.instances.base import Floats
 from optsched.stop import Clock
 
-GRACE_S = 0.7
+GRACE_S = 0.4
 POLL_S = 0.05
 
 

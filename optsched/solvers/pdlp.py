@@ -57,13 +57,13 @@ def dual_bound(form: LinearForm, y: Floats) -> float | None:
     """
     y = np.where((y > 0) & ~np.isfinite(form.row_lower) | (y < 0) & ~np.isfinite(form.row_upper), 0.0, y)
     side = np.where(y > 0, form.row_lower, np.where(y < 0, form.row_upper, 0.0))
-    reduced = form.cost - form.matrix.T @ y
+    reduced = form.cost - form.matrix.transposed(y)
     end = np.where(reduced > 0, form.lower, np.where(reduced < 0, form.upper, 0.0))
     if not np.all(np.isfinite(end)):
         return None
     terms = np.concatenate([y * side, reduced * end, [form.offset]])
     # float64 sums of n terms err by less than n ulp of their absolute sum
-    scale = np.abs(form.cost) @ np.abs(end) + np.abs(y) @ (abs(form.matrix) @ np.abs(end)) + np.abs(terms).sum()
+    scale = np.abs(form.cost) @ np.abs(end) + np.abs(y) @ (form.matrix.magnitudes() @ np.abs(end)) + np.abs(terms).sum()
     return float(terms.sum() - 4e-16 * (1 + np.sqrt(len(terms))) * scale)
 
 

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
 from optsched.models.allocation.options import options
 from optsched.models.allocation.patterns import Pattern, count_patterns, patterns
 from optsched.models.allocation.placed import Placed, by_node
-from optsched.models.base import Model, expressions
+from optsched.models.base import Model
+from optsched.models.terms import Terms, rows_of
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 MOST_PATTERNS = 20_000
@@ -53,22 +53,16 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         every = self.first + self.other
         option = np.concatenate([self.first_option, np.arange(len(self.listed))])
         jobs, rows = np.unique(self.listed.job[option], return_inverse=True)
-        once = expressions(rows, every, np.ones(len(every)), len(jobs))
+        once = rows_of(rows, every, np.arange(len(every)), np.ones(len(every)), len(jobs))
         m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
         if instance.use_all_nodes and self.first:
-            ones = [1.0] * len(self.first)
-            m.all_nodes = pyo.Constraint(
-                expr=LinearExpression(constant=0, linear_coefs=ones, linear_vars=self.first) == instance.nodes_to_use
-            )
+            firsts = Terms(self.first, np.arange(len(self.first)), np.ones(len(self.first)))
+            m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, firsts, instance.nodes_to_use))
         self.balance()
         gain, energy = self.listed.gain, self.listed.energy
-        m.objective = pyo.Objective(
-            expr=LinearExpression(
-                constant=float(self.listed.postponed.sum()),
-                linear_coefs=(gain + energy)[self.first_option].tolist() + gain.tolist(),
-                linear_vars=every,
-            )
-        )
+        value = np.concatenate([(gain + energy)[self.first_option], gain])
+        constant = float(self.listed.postponed.sum())
+        m.objective = pyo.Objective(expr=Terms(every, np.arange(len(every)), value, constant))
 
     @abstractmethod
     def declare_firsts(self) -> tuple[list[Any], Ints]:
@@ -159,36 +153,21 @@ class AggregatedCheapest(Aggregated):
             bounds=lambda _, i: (0, len(instance.node_classes[self.cells[i][0]].nodes)),
         )
         m.fill, m.lead, m.nodes = pyo.ConstraintList(), pyo.ConstraintList(), pyo.ConstraintList()
+        count = list(m.count.values())
+        options = len(self.listed)
         for k, node_class in enumerate(instance.node_classes):
             cells = [(i, pattern, first) for i, (c, pattern, first) in enumerate(self.cells) if c == k]
             for size in self.sizes[k]:
-                others, firsts = self.of_size(k, size).tolist(), [i for i, _, f in cells if f == size]
-                offered = {i: n for i, pattern, f in cells for s, n in self.slots(pattern, k, f) if s == size}
-                m.fill.add(
-                    LinearExpression(
-                        constant=0,
-                        linear_coefs=[1.0] * len(others) + [-float(n) for n in offered.values()],
-                        linear_vars=[self.other[o] for o in others] + [m.count[i] for i in offered],
-                    )
-                    == 0
-                )
-                m.lead.add(
-                    LinearExpression(
-                        constant=0,
-                        linear_coefs=[1.0] * len(others) + [-1.0] * len(firsts),
-                        linear_vars=[self.first[o] for o in others] + [m.count[i] for i in firsts],
-                    )
-                    == 0
-                )
+                of_size = self.of_size(k, size)
+                offered = [(i, n) for i, pattern, f in cells for s, n in self.slots(pattern, k, f) if s == size]
+                led = [(i, 1) for i, _, first in cells if first == size]
+                for rows, filled, cells_of in ((m.fill, self.other, offered), (m.lead, self.first, led)):
+                    picks = np.concatenate([of_size, options + np.array([i for i, _ in cells_of], dtype=np.int64)])
+                    weights = np.concatenate([np.ones(len(of_size)), -np.array([n for _, n in cells_of], dtype=float)])
+                    rows.add((0, Terms(filled + count, picks, weights), 0))
             if cells:
-                m.nodes.add(
-                    LinearExpression(
-                        constant=0,
-                        linear_coefs=[1.0] * len(cells),
-                        linear_vars=[m.count[i] for i, _, _ in cells],
-                    )
-                    <= len(node_class.nodes)
-                )
+                used = np.array([i for i, _, _ in cells])
+                m.nodes.add((None, Terms(count, used, np.ones(len(used))), len(node_class.nodes)))
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set firsts, others and counts."""
@@ -237,11 +216,12 @@ class AggregatedEarliest(Aggregated):
         classes = len(instance.node_classes)
         node_class = listed.node_class[self.first_option]
         m.nodes = pyo.ConstraintList()
-        for k, used in enumerate(expressions(node_class, self.first, np.ones(len(self.first)), classes)):
-            if used.linear_vars:
-                m.nodes.add(used <= len(instance.node_classes[k].nodes))
+        every = np.arange(len(self.first))
+        for k, used in enumerate(rows_of(node_class, self.first, every, np.ones(len(every)), classes)):
+            if len(used.picks):
+                m.nodes.add((None, used, len(instance.node_classes[k].nodes)))
         m.free, m.stairs = pyo.VarList(), pyo.ConstraintList()
-        self.stairs: list[tuple[Any, LinearExpression]] = []
+        self.stairs: list[tuple[Any, Terms]] = []
         offers: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for i, (option, pattern) in enumerate(self.pairs):
             k = int(listed.node_class[option])
@@ -265,9 +245,11 @@ class AggregatedEarliest(Aggregated):
             variable.setlb(0)
             variable.setub(0 if step == steps - 1 else most)
         self.implied_integers += free
-        rows = expressions(
+        one, two = len(self.first), len(self.first) + len(self.other)
+        rows = rows_of(
             np.concatenate([opened, at, np.arange(steps), np.arange(1, steps)]),
-            [self.first[i] for i in firsts] + [self.other[o] for o in others] + free + free[:-1],
+            self.first + self.other + free,
+            np.concatenate([firsts, one + others, two + np.arange(steps), two + np.arange(max(0, steps - 1))]),
             np.concatenate([counts, -np.ones(len(others)), -np.ones(steps), np.ones(max(0, steps - 1))]),
             steps,
         )

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.options import options
 from optsched.models.allocation.placed import by_node
-from optsched.models.base import Model, expressions
+from optsched.models.base import Model
+from optsched.models.terms import Terms, rows_of
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
@@ -45,33 +45,24 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
         self.first, self.other = first, other
         both = first + other
 
+        every, twice = np.arange(2 * count), np.tile(ones, 2)
         jobs, rows = np.unique(self.job, return_inverse=True)
-        once = expressions(np.tile(rows, 2), both, np.tile(ones, 2), len(jobs))
+        once = rows_of(np.tile(rows, 2), both, every, twice, len(jobs))
         m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
 
         capacity = np.array([n.gpus for n in instance.nodes], dtype=float)
-        used = expressions(
-            np.tile(node, 2),
-            both,
-            np.concatenate([self.gpus - capacity[node], self.gpus.astype(float)]),
-            nodes,
-        )
-        m.gpus = pyo.Constraint(range(nodes), rule=lambda _, n: (None, used[n], 0) if count else pyo.Constraint.Skip)
-        one_first = expressions(node, first, ones, nodes)
-        m.one_first = pyo.Constraint(range(nodes), rule=lambda _, n: (None, one_first[n], 1) if count else pyo.Constraint.Skip)
+        weights = np.concatenate([self.gpus - capacity[node], self.gpus.astype(float)])
+        used = rows_of(np.tile(node, 2), both, every, weights, nodes)
+        one_first = rows_of(node, first, every[:count], ones, nodes)
+        busy = np.unique(node).tolist()
+        m.gpus = pyo.Constraint(busy, rule=lambda _, n: (None, used[n], 0))
+        m.one_first = pyo.Constraint(busy, rule=lambda _, n: (None, one_first[n], 1))
         if instance.use_all_nodes and count:
-            m.all_nodes = pyo.Constraint(
-                expr=LinearExpression(constant=0, linear_coefs=ones.tolist(), linear_vars=first) == instance.nodes_to_use
-            )
+            m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, Terms(first, every[:count], ones), instance.nodes_to_use))
         if instance.first_ending == "earliest":
             self._order(time)
-        m.objective = pyo.Objective(
-            expr=LinearExpression(
-                constant=float(listed.postponed.sum()),
-                linear_coefs=(gain + energy).tolist() + gain.tolist(),
-                linear_vars=both,
-            )
-        )
+        value = np.concatenate([gain + energy, gain])
+        m.objective = pyo.Objective(expr=Terms(both, every, value, float(listed.postponed.sum())))
 
     def _order(self, time: np.ndarray) -> None:
         m, first, other = self.pyomo, self.first, self.other
@@ -83,21 +74,19 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
         reached = self.reached = list(m.reached.values())
         self.implied_integers += reached
         follows = np.flatnonzero(np.concatenate([[False], keys[1:, 0] == keys[:-1, 0]]) if steps else np.zeros(0, bool))
-        stairs = expressions(
+        count = len(first)
+        stairs = rows_of(
             np.concatenate([self.step, np.arange(steps), follows]),
-            first + reached + [reached[i - 1] for i in follows],
-            np.concatenate([np.ones(len(first)), -np.ones(steps), np.ones(len(follows))]),
+            first + reached,
+            np.concatenate([np.arange(count), count + np.arange(steps), count + follows - 1]),
+            np.concatenate([np.ones(count), -np.ones(steps), np.ones(len(follows))]),
             steps,
         )
         m.stairs = pyo.Constraint(range(steps), rule=lambda _, r: (0, stairs[r], 0))
-        m.later = pyo.Constraint(
-            range(len(other)),
-            rule=lambda _, i: (
-                None,
-                LinearExpression(constant=0, linear_coefs=[1.0, -1.0], linear_vars=[other[i], reached[self.step[i]]]),
-                0,
-            ),
-        )
+        rows = np.tile(np.arange(count), 2)
+        picks = np.concatenate([np.arange(count), count + self.step])
+        later = rows_of(rows, other + reached, picks, np.repeat([1.0, -1.0], count), count)
+        m.later = pyo.Constraint(range(count), rule=lambda _, i: (None, later[i], 0))
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set firsts, others and the staircase."""

@@ -1,0 +1,52 @@
+"""Many linear rows written at once: NumPy arrays that are Pyomo expressions as soon as somebody looks.
+
+Pyomo's LinearExpression makes an object for each term. A model of 100,000 options has 300,000 terms, which the linear
+form wants back as arrays; so they stay arrays, and Pyomo's own writers get the objects when they ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
+
+from optsched.instances.base import Floats, Ints
+
+
+class Terms(LinearExpression):  # type: ignore[misc]
+    """constant + sum of ``weights[i] * variables[picks[i]]``.
+
+    Attributes
+    ----------
+    variables : Pyomo variables, shared between the rows of a block. picks, weights : shape (terms,).
+    """
+
+    __slots__ = ("_made", "offset", "picks", "variables", "weights")
+
+    def __init__(self, variables: Sequence[Any], picks: Ints, weights: Floats, constant: float = 0.0) -> None:
+        self.variables, self.picks, self.weights = variables, picks, weights
+        self.offset = float(constant)
+        self._nargs = len(picks) + bool(constant)  # type: ignore[misc]  # a slot of SumExpression
+        self._made: list[Any] | None = None
+
+    @property
+    def _args_(self) -> list[Any]:
+        if self._made is None:
+            terms = zip(self.weights.tolist(), self.picks.tolist(), strict=True)
+            made = [MonomialTermExpression((weight, self.variables[i])) for weight, i in terms]
+            self._made = [self.offset, *made] if self.offset else made
+        return self._made
+
+    def create_node_with_local_data(self, args: Any, classtype: Any = None) -> Any:
+        """An ordinary LinearExpression with other arguments."""
+        return super().create_node_with_local_data(args, LinearExpression if classtype is None else classtype)
+
+
+def rows_of(rows: Ints, variables: Sequence[Any], picks: Ints, weights: Floats, count: int) -> list[Terms]:
+    """`count` rows; term i is ``weights[i] * variables[picks[i]]`` and belongs to row ``rows[i]``."""
+    order = np.argsort(rows, kind="stable")
+    ends = np.searchsorted(rows[order], np.arange(count + 1))
+    picks, weights = np.asarray(picks)[order], np.asarray(weights, dtype=float)[order]
+    return [Terms(variables, picks[ends[r] : ends[r + 1]], weights[ends[r] : ends[r + 1]]) for r in range(count)]

@@ -1,0 +1,67 @@
+"""Sparse rows as three arrays: all that lies between Pyomo and the backends.
+
+Not scipy.sparse: importing SciPy beside Pyomo makes Pyomo load scipy.stats, 1.2 s of every command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A matrix in compressed sparse row form.
+
+    Attributes
+    ----------
+    indptr : shape (rows + 1,). indices, data : shape (nnz,), by row, columns ascending and distinct within a row.
+    columns : number of columns.
+    """
+
+    indptr: Ints
+    indices: Ints
+    data: Floats
+    columns: int
+
+    @classmethod
+    def of(cls, indptr: Ints, indices: Ints, data: Floats, columns: int) -> Rows:
+        """From terms by row, in any order; terms of the same column are added up, zeros left out."""
+        cell = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * max(columns, 1) + indices
+        cell, inverse = np.unique(cell, return_inverse=True)
+        summed = np.bincount(inverse, weights=data, minlength=len(cell))
+        cell, summed = cell[summed != 0], summed[summed != 0]
+        row, column = np.divmod(cell, max(columns, 1))
+        return cls(np.searchsorted(row, np.arange(len(indptr))), column, summed, columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.indptr) - 1, self.columns
+
+    @property
+    def row(self) -> Ints:
+        """Row of every entry, shape (nnz,)."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+
+    def __matmul__(self, x: Floats) -> Floats:
+        """Activity of every row at `x`."""
+        return np.bincount(self.row, self.data * x[self.indices], self.shape[0]).astype(float)
+
+    def transposed(self, y: Floats) -> Floats:
+        """Columns' sums with row weights `y`."""
+        return np.bincount(self.indices, self.data * y[self.row], self.columns).astype(float)
+
+    def magnitudes(self) -> Rows:
+        """The matrix of absolute values."""
+        return Rows(self.indptr, self.indices, np.abs(self.data), self.columns)
+
+    def toarray(self) -> Any:
+        """The dense matrix, for tests."""
+        dense = np.zeros(self.shape)
+        dense[self.row, self.indices] = self.data
+        return dense
