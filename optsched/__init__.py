@@ -6,7 +6,7 @@ An instance goes in, a schedule with a certificate comes out:
 >>> instance = optsched.load("instances/armida-snapshot.json")
 >>> result = optsched.solve(instance)
 >>> result.solution, round(result.objective, 6), round(result.bound, 6)
-('optimal', 169.763226, 169.763226)
+('optimal', 244.422325, 244.422325)
 >>> optsched.check(instance, result)
 []
 """

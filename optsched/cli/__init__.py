@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -54,10 +55,11 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
     code = _run(args)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if "optsched.solvers.monitor" in sys.modules and sys.modules["optsched.solvers.monitor"].abandoned():
-        os._exit(code)  # a solver that does not listen must not keep the command from ending
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    if "optsched.solvers" in sys.modules:
+        os._exit(code)  # a solver's thread that still runs must neither delay the end nor abort it
     sys.exit(code)
 
 

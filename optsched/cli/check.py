@@ -9,7 +9,7 @@ from optsched.cli._show import console, number, percent, unit
 from optsched.files import read_bytes
 from optsched.instances import load
 from optsched.instances.files import parse_object, validated
-from optsched.result import RESULT_FORMAT, load_result
+from optsched.result import load_result
 from optsched.rooms import room
 from optsched.schedules import check, evaluate
 
@@ -26,7 +26,7 @@ def command(instance_file: str, result_file: str) -> int:
     instance = load(instance_file)
     raw = parse_object(read_bytes(result_file), result_file)
     out = console()
-    if raw.get("format") == RESULT_FORMAT or "schedule" in raw:
+    if "format" in raw or "schedule" in raw:
         result = load_result(result_file)
         found = result.verify(instance)
         words = f"bound {number(result.bound)}, gap {percent(result.gap)}, {result.termination}"

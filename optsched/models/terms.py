@@ -31,6 +31,11 @@ class Terms(LinearExpression):  # type: ignore[misc]
         self._nargs = len(picks) + bool(constant)  # type: ignore[misc]  # a slot of SumExpression
         self._made: list[Any] | None = None
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """LinearExpression: Pyomo's writers and walkers look rows up by it."""
+        return LinearExpression  # type: ignore[no-any-return]
+
     @property
     def _args_(self) -> list[Any]:
         if self._made is None:

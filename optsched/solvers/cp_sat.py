@@ -73,6 +73,7 @@ class CpSat:
         solver = cp_model.CpSolver()
         for name, value in _parameters(task.options).items():
             setattr(solver.parameters, name, value)
+        solver.parameters.catch_sigint_signal = False  # its handler would take Ctrl-C from us, and abort
         solver.parameters.random_seed = task.seed % 2**31
         if task.threads is not None:
             solver.parameters.num_workers = task.threads

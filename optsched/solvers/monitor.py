@@ -116,8 +116,3 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
     monitor.show()
     if failure:
         raise failure[0]
-
-
-def abandoned() -> bool:
-    """Whether some solver thread is still running: then the process should end without waiting for it."""
-    return any(t.name == "optsched-solver" and t.is_alive() for t in threading.enumerate())
