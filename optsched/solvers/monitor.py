@@ -6,7 +6,9 @@ of its own; past the deadline it is asked to stop, and if it does not listen it 
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +18,7 @@ from optsched.instances.base import Floats
 from optsched.stop import Clock
 
 GRACE_S = 0.4
+AT_EXIT_S = 20.0
 POLL_S = 0.05
 
 
@@ -116,3 +119,12 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
     monitor.show()
     if failure:
         raise failure[0]
+
+
+@atexit.register
+def _let_left_behind_end() -> None:
+    """Native threads must not outlive the interpreter: that would abort the process. They have been asked to stop."""
+    until = time.monotonic() + AT_EXIT_S
+    for thread in threading.enumerate():
+        if thread.name == "optsched-solver":
+            thread.join(max(0.0, until - time.monotonic()))

@@ -1,4 +1,4 @@
-"""SCIP: MILP through MathOpt, MINLP through Pyomo's direct interface to PySCIPOpt."""
+"""SCIP: MILP through MathOpt, MINLP through Pyomo's direct interface in a worker."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed,
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import mathopt_model, parameters, solve, termination
+from optsched.solvers.minlp import WORKER, question, variables
 from optsched.solvers.monitor import Monitor
 
 
@@ -77,43 +78,32 @@ class Scip:
 def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Outcome:
     if installed("pyscipopt") is None:
         return Outcome("error", message="the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
-    from pyomo.contrib.solver.common.factory import SolverFactory
-    from pyomo.contrib.solver.common.results import SolutionStatus, TerminationCondition
-
-    solver = SolverFactory("scip_direct")
     options: dict[str, Any] = {
         "randomization/randomseedshift": task.seed % 2**31,
         "limits/gap": task.gap or 0.0,
-        # SCIP 10 presolves feasible MINLPs of ours to "infeasible" with them (tests/solvers/test_scip.py)
+        # SCIP 10 presolves feasible MINLPs of ours to "infeasible" with them (tests/solvers/test_backends.py)
         "misc/allowstrongdualreds": False,
     }
     if task.threads is not None:
         options["parallel/maxnthreads"] = task.threads
     options |= {name: _converted(name, value) for name, value in task.options.items()}
-    result = solver.solve(
-        model.pyomo,
-        load_solutions=False,
-        raise_exception_on_nonoptimal_result=False,
-        time_limit=task.seconds,
-        solver_options=options,
-        warmstart_discrete_vars=False,
-    )
-    conditions = TerminationCondition
+    answer = WORKER.ask(question(model, options, task.seconds), monitor)
+    if answer is None:
+        return Outcome(monitor.stopping or "interrupted")
     ended = {
-        conditions.convergenceCriteriaSatisfied: "gap_limit" if task.gap else "optimal",
-        conditions.maxTimeLimit: "time_limit",
-        conditions.iterationLimit: "iteration_limit",
-        conditions.provenInfeasible: "infeasible",
-        conditions.infeasibleOrUnbounded: "infeasible",
-        conditions.interrupted: monitor.stopping or "interrupted",
-    }.get(result.termination_condition, "error")
-    bound = result.objective_bound
-    bound = None if bound is None or not np.isfinite(bound) or abs(bound) >= 1e20 else float(bound)
-    message = f"SCIP ended with {result.termination_condition.name}" if ended == "error" else None
-    if result.solution_status not in (SolutionStatus.feasible, SolutionStatus.optimal):
-        return Outcome(ended, bound=bound, message=message)
-    result.solution_loader.load_vars()
-    return Outcome(ended, np.zeros(0), float(result.incumbent_objective), bound, message)
+        "convergenceCriteriaSatisfied": "gap_limit" if task.gap else "optimal",
+        "maxTimeLimit": "time_limit",
+        "iterationLimit": "iteration_limit",
+        "provenInfeasible": "infeasible",
+        "infeasibleOrUnbounded": "infeasible",
+        "interrupted": monitor.stopping or "interrupted",
+    }.get(answer["termination"], "error")
+    message = answer.get("message") or f"SCIP ended with {answer['termination']}" if ended == "error" else None
+    if answer["values"] is None:
+        return Outcome(ended, bound=answer.get("bound"), message=message)
+    for variable, value in zip(variables(model), answer["values"], strict=True):
+        variable.set_value(value, skip_validation=True)
+    return Outcome(ended, np.zeros(0), answer["objective"], answer["bound"], message)
 
 
 @cache

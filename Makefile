@@ -1,0 +1,43 @@
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test slow lint types notebooks clean
+
+demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
+	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
+	$(BIN)/optsched check instances/armida-snapshot.json armida.result.json
+	$(BIN)/optsched plot armida.result.json -o armida.png
+
+test: $(VENV)/.dev  ## the fast tests, a few minutes
+	$(BIN)/python -m pytest -n 2
+
+slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+notebooks: $(VENV)/.dev
+	@for notebook in notebooks/*.ipynb; do \
+		[ -e "$$notebook" ] || continue; \
+		$(BIN)/pip install --quiet -e '.[notebooks]' && $(BIN)/jupyter execute --inplace "$$notebook" || exit 1; \
+	done
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ $(VENV)/.run
+
+clean:
+	rm -rf $(VENV) armida.result.json armida.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
