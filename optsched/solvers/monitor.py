@@ -20,6 +20,7 @@ from optsched.stop import Clock
 GRACE_S = 0.4
 AT_EXIT_S = 20.0
 POLL_S = 0.05
+TELL_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Monitor:
         self.left_behind = False
         self._lock = threading.Lock()
         self._shown = 0
+        self._told = 0.0
 
     def stop(self, reason: str) -> None:
         """Ask the solver to stop; `reason` becomes the termination word."""
@@ -77,13 +79,14 @@ class Monitor:
         self.trace.append(Progress(self.clock.elapsed_s(), *own))
 
     def show(self) -> None:
-        """Hand what is new to the listener; called from the waiting thread only."""
-        if self._report is None:
+        """Tell the listener where the run stands; called from the waiting thread only, a few times a second."""
+        now = self.clock.elapsed_s()
+        if self._report is None or (len(self.trace) == self._shown and now - self._told < TELL_S):
             return
         with self._lock:
-            fresh, self._shown = self.trace[self._shown :], len(self.trace)
-        for progress in fresh[-1:]:
-            self._report(progress)
+            last, self._shown, self._told = self.trace[-1:], len(self.trace), now
+        for progress in last:
+            self._report(Progress(now, progress.objective, progress.bound))
 
 
 def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None) -> None:
