@@ -83,7 +83,7 @@ class CpSat:
             solver.parameters.relative_gap_limit = task.gap
 
         solver.best_bound_callback = lambda scaled: monitor.bounded(original(scaled) - margin)
-        monitor.on_stop = solver.stop_search
+        monitor.when_stopped(solver.stop_search)
         status = solver.solve(program, Listener())
         if status == cp_model.MODEL_INVALID:
             return Outcome("error", message=f"CP-SAT refuses the model: {program.validate()}")

@@ -70,7 +70,7 @@ def interrupter(monitor: Monitor) -> Any:
     from ortools.util.python import solve_interrupter
 
     handle = solve_interrupter.SolveInterrupter()
-    monitor.on_stop = handle.interrupt
+    monitor.when_stopped(handle.interrupt)
     return handle
 
 

@@ -42,7 +42,7 @@ class Monitor:
         self.bound: float | None = None
         self.trace: list[Progress] = []
         self.stopping: str | None = None
-        self.on_stop: Callable[[], object] | None = None
+        self._on_stop: Callable[[], object] | None = None
         self.left_behind = False
         self._lock = threading.Lock()
         self._shown = 0
@@ -51,8 +51,14 @@ class Monitor:
     def stop(self, reason: str) -> None:
         """Ask the solver to stop; `reason` becomes the termination word."""
         self.stopping = reason
-        if self.on_stop is not None:
-            self.on_stop()
+        if self._on_stop is not None:
+            self._on_stop()
+
+    def when_stopped(self, interrupt: Callable[[], object]) -> None:
+        """How to interrupt the solver; done at once if the request came before the solver was ready for it."""
+        self._on_stop = interrupt
+        if self.stopping is not None:
+            interrupt()
 
     def incumbent(self, objective: float, x: Floats | None = None) -> None:
         """A solution was found."""
