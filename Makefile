@@ -10,7 +10,8 @@ demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimalit
 	$(BIN)/optsched plot armida.result.json -o armida.png
 
 test: $(VENV)/.dev  ## the fast tests, a few minutes
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow and not timing"
+	$(BIN)/python -m pytest -m timing
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
 	$(BIN)/python -m pytest -n 2 -m slow

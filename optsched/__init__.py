@@ -14,6 +14,7 @@ An instance goes in, a schedule with a certificate comes out:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import CertificateError, InputError, OptschedError
@@ -24,6 +25,8 @@ from optsched.schedules import check as _check
 
 if TYPE_CHECKING:
     from optsched.exact import Report
+
+__version__ = version("optsched")
 
 __all__ = [
     "CertificateError",

@@ -67,13 +67,8 @@ class Exact:
         solver.refuse_options(self.options)
         if self.threads is not None and self.threads < 1:
             raise OptschedError(f"threads must be at least 1, got {self.threads}")
-        best = best_start(instance, start)
-        run = _Run(instance, formulation, solver, stop, clock, best)
-        task = Task(gap=stop.gap, threads=self.threads, seed=seed, start=True, options=self.options)
-        try:
-            outcome = run(task, progress)
-        except KeyboardInterrupt:  # while building: the start is what there is
-            outcome = Outcome("interrupted")
+        run = _Run(instance, formulation, solver, stop, clock, best_start(instance, start))
+        outcome = run(Task(gap=stop.gap, threads=self.threads, seed=seed, start=True, options=self.options), progress)
         schedule, bound = run.judge(outcome)
         return certified(
             instance,
@@ -89,12 +84,13 @@ class Exact:
                 "time_limit": stop.seconds,
                 "gap": stop.gap,
                 "threads": self.threads,
-                **self.options,
+                "solver_options": dict(self.options),
             },
             packages=("pyomo", *solver.packages),
             timings=run.timings,
             incumbents=[(p.seconds, p.objective, p.bound) for p in run.trace],
             message=outcome.message,
+            noise=run.noise(),
         )
 
 
@@ -108,10 +104,22 @@ def best_start(instance: Instance, given: Schedule | None) -> Schedule:
     greedy: Schedule = room("heuristics", instance.problem).HEURISTICS["greedy"](instance, 0)
     if given is None:
         return greedy
+    return better(instance, feasible_start(instance, given, greedy), greedy)
+
+
+def feasible_start(instance: Instance, given: Schedule, like: Schedule) -> Schedule:
+    """The given schedule, once it is known to be one of the instance.
+
+    Raises
+    ------
+    OptschedError : it is of another kind than `like`, or breaks a rule.
+    """
+    if type(given) is not type(like):
+        raise OptschedError(f"the start is a {type(given).__name__}, {instance.problem} needs a {type(like).__name__}")
     broken = check(instance, given)
     if broken:
         raise OptschedError(f"the start is not feasible: {broken[0]}")
-    return better(instance, given, greedy)
+    return given
 
 
 def better(instance: Instance, a: Schedule, b: Schedule) -> Schedule:
@@ -141,41 +149,54 @@ class _Run:
         self.sign = 1 if instance.sense == "minimize" else -1
 
     def __call__(self, task: Task, progress: Report | None) -> Outcome:
+        """Build, translate and solve, all of it watched: neither may outlast the time limit."""
         monitor = Monitor(self.clock, self.sign, progress)
         monitor.incumbent(self.sign * evaluate(self.instance, self.start).objective)
         self.trace = monitor.trace
         monitor.show()
+        outcomes: list[Outcome] = []
+        watched(lambda: outcomes.append(self._work(task, monitor)), monitor, self.stop.seconds)
+        if not outcomes:
+            return Outcome(monitor.stopping or "time_limit", monitor.x, None, monitor.bound)
+        outcome = outcomes[0]
+        if outcome.bound is not None:
+            monitor.bounded(outcome.bound)
+        if outcome.objective is not None:
+            monitor.incumbent(outcome.objective)
+        monitor.show()
+        objective, bound = (None if v is None else v / monitor.scale for v in (outcome.objective, outcome.bound))
+        return replace(outcome, objective=objective, bound=bound)
+
+    def _work(self, task: Task, monitor: Monitor) -> Outcome:
         began = self.clock.elapsed_s()
         self.model = model = self.formulation.of(self.instance)
-        self.timings["build"] = self.clock.elapsed_s() - began
         model.encode(self.start)
         decoded = model.decode()
+        self.timings["build"] = self.clock.elapsed_s() - began
         began = self.clock.elapsed_s()
+        form = None
         if model.linear or not self.solver.capabilities.nonlinear:
-            self.form = linear_form(model)
-            self._agrees_with_referee(self.form, decoded)
+            form = linear_form(model)
+            self._agrees_with_referee(form, decoded)
+            monitor.scale = form.scale
+        self.form = form
         self.timings["translate"] = self.clock.elapsed_s() - began
         self.start = better(self.instance, decoded, self.start)
         limit = self.stop.seconds
         seconds = None if limit is None else limit - self.clock.elapsed_s()
-        if seconds is not None and seconds <= 0:
-            return Outcome("time_limit")
-        outcomes: list[Outcome] = []
+        if monitor.stopping or (seconds is not None and seconds <= 0):
+            return Outcome(monitor.stopping or "time_limit")
         began = self.clock.elapsed_s()
         try:
-            timed = replace(task, seconds=seconds)
-            watched(lambda: outcomes.append(self.solver.solve(model, self.form, timed, monitor)), monitor, limit)
+            return self.solver.solve(model, form, replace(task, seconds=seconds), monitor)
         finally:
             self.timings["solve"] = self.clock.elapsed_s() - began
-        if outcomes:
-            outcome = outcomes[0]
-            if outcome.bound is not None:
-                monitor.bounded(outcome.bound)
-            if outcome.objective is not None:
-                monitor.incumbent(outcome.objective)
-            monitor.show()
-            return outcome
-        return Outcome(monitor.stopping or "time_limit", monitor.x, None, monitor.bound)
+
+    def noise(self) -> float:
+        """Rounding of the solver's arithmetic: a billionth of the dearest variable; SCIP's own epsilon for a MINLP."""
+        if self.form is None:
+            return 2e-9
+        return self.form.rounding / self.form.scale
 
     def _agrees_with_referee(self, form: LinearForm, decoded: Schedule) -> None:
         """The model must call the start feasible and worth what the referee says, in every single run.
@@ -186,9 +207,9 @@ class _Run:
         x = form.start()
         if x is None:
             raise CertificateError(f"formulation {self.formulation.name} left a variable of the start without a value")
-        value = form.value(x)
+        value = form.value(x) / form.scale
         low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, self.start))
-        noise = 1e-6 * max(1.0, abs(value))
+        noise = 1e-6 * abs(value) + form.rounding / form.scale
         worst = form.violation(x)
         if worst > 1e-6 * max(1.0, float(abs(x).max(initial=0.0))) or not low - noise <= value <= high + noise:
             raise CertificateError(
@@ -216,6 +237,7 @@ class _Run:
             raise CertificateError(f"{self.solver.name} returned an infeasible schedule: {broken[0]}")
         if outcome.objective is not None:
             claimed, judged = outcome.objective, self.sign * evaluate(self.instance, found).objective
-            if differs(claimed, judged) and (claimed < judged or outcome.termination == "optimal"):
+            apart = differs(claimed, judged) and abs(claimed - judged) > self.noise()
+            if apart and (claimed < judged or outcome.termination == "optimal"):
                 raise CertificateError(f"{self.solver.name} says {self.sign * claimed!r}, the referee {self.sign * judged!r}")
         return better(self.instance, found, self.start), bound

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from optsched.errors import OptschedError
-from optsched.exact import Exact, Report
+from optsched.exact import Exact, Report, better, feasible_start
 from optsched.instances.base import Instance
 from optsched.result import Result, certified
 from optsched.rooms import families, room
@@ -46,9 +46,11 @@ class Heuristic:
         start: Schedule | None = None,
         progress: Report | None = None,
     ) -> Result:
-        """Construct a schedule; limits and a start do not apply."""
+        """Construct a schedule and return it or the start, whichever is better; it is too quick for limits."""
         clock = Clock()
         schedule = self.construct(instance, seed)
+        if start is not None:
+            schedule = better(instance, feasible_start(instance, start, schedule), schedule)
         return certified(
             instance,
             schedule,

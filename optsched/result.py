@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from pydantic import Field, SerializeAsAny
 
-from optsched.errors import CertificateError, InputError
+from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
 from optsched.instances.base import Data, Instance
 from optsched.instances.files import expect_format, parse_object, validated
-from optsched.rooms import families, room
-from optsched.schedules import check, evaluate
-from optsched.schedules.base import TOLERANCE, Schedule, Violation, differs
+from optsched.rooms import families
+from optsched.schedules import check, evaluate, parse
+from optsched.schedules.base import ROUNDING, TOLERANCE, Schedule, Violation, differs
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
@@ -26,11 +26,15 @@ Termination = Literal["optimal", "gap_limit", "time_limit", "iteration_limit", "
 
 
 class InstanceReference(Data):
-    """Which instance a result is about; `file` is where it was read from, a hint for `plot`."""
+    """Which instance a result is about; `file` is where it was read from, a hint for `plot`.
+
+    `parameters` are those that the papers leave open and without which the objective says little.
+    """
 
     name: str
     sha256: str
     file: str | None = None
+    parameters: dict[str, float] = Field(default_factory=dict)
 
 
 class Timings(Data):
@@ -96,7 +100,8 @@ class Result(Data):
             return [Violation("other problem", detail=f"result is of {self.problem}, instance of {instance.problem}")]
         found = []
         if self.instance.sha256 != instance.sha256:
-            found.append(Violation("other instance", detail=f"the result is about sha256 {self.instance.sha256[:12]}..."))
+            named = f"the result is about {self.instance.name!r}, sha256 {self.instance.sha256[:12]}..."
+            return [Violation("other instance", detail=named)]
         if self.digest is not None and self.digest != self._digest():
             found.append(Violation("edited", detail="the file was changed after it was written: its digest differs"))
         if self.schedule is None:
@@ -105,9 +110,10 @@ class Result(Data):
             return found
         broken = check(instance, self.schedule)
         found += broken
-        if any(v.rule.startswith(("unknown", "job cannot run")) for v in broken):
+        try:
+            judged = evaluate(instance, self.schedule)
+        except OptschedError:  # it names something that is not there, which is among the violations
             return found
-        judged = evaluate(instance, self.schedule)
         claims: dict[str, tuple[float | None, float | None]] = {"objective": (self.objective, judged.objective)}
         claims |= {f"components.{k}": (self.components.get(k), v) for k, v in judged.components.items()}
         claims |= {f"components.{k}": (v, None) for k, v in self.components.items() if k not in judged.components}
@@ -143,7 +149,9 @@ def load_result(path: str | Path) -> Result:
     if not isinstance(problem, str) or problem not in families():
         raise InputError(path, "problem", f"expected one of {', '.join(families())}")
     decided = raw.get("schedule")
-    schedule = None if decided is None else validated(room("schedules", problem).SCHEDULE, decided, f"{path}: schedule")
+    if decided is not None and not isinstance(decided, dict):
+        raise InputError(path, "schedule", "must be an object or null")
+    schedule = None if decided is None else parse(problem, decided, f"{path}: schedule")
     result: Result = validated(Result, raw | {"schedule": None}, path)
     return result.model_copy(update={"schedule": schedule})
 
@@ -162,8 +170,13 @@ def certified(
     timings: dict[str, float] | None = None,
     incumbents: Iterable[tuple[float, float | None, float | None]] = (),
     message: str | None = None,
+    noise: float = 0.0,
 ) -> Result:
     """A result whose figures come from the referee.
+
+    Parameters
+    ----------
+    noise : rounding of the method's arithmetic, absolute; a bound that close to the objective is the objective.
 
     Raises
     ------
@@ -176,18 +189,20 @@ def certified(
             raise CertificateError(f"{method} returned an infeasible schedule: {broken[0]} ({len(broken)} violations)")
         judged = evaluate(instance, schedule)
         objective, components = judged.objective, judged.components
+        if bound is not None and abs(bound - objective) <= max(noise, 1e-9 * abs(objective)):
+            bound = objective
         if beats(instance, objective, bound):
             raise CertificateError(f"{method}: objective {objective!r} is beyond its bound {bound!r}")
-        if bound is not None:
-            bound = _without_noise(instance, objective, bound)
+        if bound is not None:  # what is left on the wrong side is within the solver's own tolerance
+            bound = min(bound, objective) if instance.sense == "minimize" else max(bound, objective)
     gap = relative_gap(objective, bound)
     if termination == "optimal" and schedule is not None and (gap is None or gap > TOLERANCE):
         termination = "gap_limit" if gap is not None else "iteration_limit"
     solution = "none" if schedule is None else "optimal" if termination == "optimal" else "feasible"
     return Result(
         problem=instance.problem,
-        objective_kind=instance.objective_kind,
-        instance=InstanceReference(name=instance.name, sha256=instance.sha256),
+        objective_kind=schedule.objective_kind if schedule is not None else None,
+        instance=InstanceReference(name=instance.name, sha256=instance.sha256, parameters=instance.open_parameters()),
         method=method,
         options=options or {},
         seed=seed,
@@ -212,18 +227,12 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / max(abs(objective), 1e-9)
 
 
-def _without_noise(instance: Instance, objective: float, bound: float) -> float:
-    """The bound, or the objective where the two differ by rounding only (or the bound is on the wrong side by that)."""
-    side = min if instance.sense == "minimize" else max
-    return objective if abs(objective - bound) <= 1e-8 * max(1.0, abs(objective)) else side(bound, objective)
-
-
 def beats(instance: Instance, objective: float, bound: float | None) -> bool:
     """Whether an objective lies beyond a bound by more than rounding."""
     if bound is None:
         return False
     better = bound - objective if instance.sense == "minimize" else objective - bound
-    return better > TOLERANCE * max(1.0, abs(objective))
+    return better > TOLERANCE * abs(objective) + ROUNDING
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:

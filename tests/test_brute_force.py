@@ -44,8 +44,8 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
                 continue
             result = optsched.solve(instance, formulation=name, backend=backend.name)
             where = (family, seed, name, backend.name)
-            assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-6), where
-            assert result.bound == pytest.approx(best, rel=1e-6, abs=1e-6), where
+            assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-11), where
+            assert result.bound == pytest.approx(best, rel=1e-6, abs=1e-11), where
             assert result.solution == "optimal", where
             assert result.verify(instance) == [], where
             solved += 1

@@ -135,7 +135,7 @@ def test_old_files_stay_readable(solved: tuple[Any, dict[str, Any], Path]) -> No
     instance, data, path = solved
     for later in ("digest", "message", "objective_kind"):
         del data[later]
-    del data["instance"]["file"]
+    del data["instance"]["file"], data["instance"]["parameters"]
     assert rules(instance, data, path) == []
 
 
@@ -181,3 +181,25 @@ def test_docstring_example(monkeypatch: pytest.MonkeyPatch, examples: Path) -> N
     shown = [line for line in (optsched.__doc__ or "").splitlines() if line.startswith(">>>")]
     assert shown
     assert all(line in readme for line in shown)
+
+
+def test_gpus_beyond_the_price_list_are_a_violation_not_an_error(examples: Path, tmp_path: Path) -> None:
+    instance = optsched.load(examples / "armida-snapshot.json")
+    long = {"V100": (1000.0, 900.0), "T4": tuple(1000.0 / g for g in range(1, 9))}
+    jobs = tuple(job.model_copy(update={"time_s": long}) for job in instance.jobs)
+    instance = instance.model_copy(update={"jobs": jobs})
+    optsched.solve(instance).save(tmp_path / "r.json")
+    data = json.loads((tmp_path / "r.json").read_text())
+    for entry in entries(data):
+        if entry["node"] == "armida-07":
+            entry["gpus"] = 8
+    found = rules(instance, data, tmp_path / "r.json")
+    assert {"edited", "job cannot run so", "GPUs above the node's"} <= set(found)
+
+
+def test_small_objectives_are_compared_relatively(examples: Path, tmp_path: Path) -> None:
+    instance = optsched.load(examples / "geo-small.json")
+    result = optsched.solve(instance, "greedy")
+    assert result.instance.parameters == {"gpu_power_kw": 0.07}
+    tampered = result.model_copy(update={"objective": result.objective * (1 + 3e-6), "digest": None})
+    assert tampered.verify(instance)

@@ -36,7 +36,7 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
                 edgecolor="crimson" if late else "0.25",
                 linewidth=1.6 if late else 0.6,
             )
-            axes.text(time / 7200, lane + a.gpus / 2, a.job, ha="center", va="center", fontsize=8)
+            axes.text(time / 7200, lane + a.gpus / 2, a.job, ha="center", va="center", fontsize=8, parse_math=False)
             if due > 0:
                 axes.plot(
                     [due / 3600] * 2,
@@ -49,7 +49,7 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
         ticks.append(base + node.gpus / 2)
         labels.append(f"{node.id}\n{node.gpus} x {node.gpu_type}")
         base += node.gpus
-    axes.set_yticks(ticks, labels, fontsize=8)
+    axes.set_yticks(ticks, labels, fontsize=8, parse_math=False)
     axes.set_ylim(base, 0)
     axes.set_xlim(left=0)
     axes.set_xlabel("hours from now (dotted: due date; red: late)")
@@ -59,5 +59,6 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
     axes.set_title(
         f"{instance.name}: {len(running)} running, {len(postponed)} postponed" + (f" ({waiting})" if waiting else ""),
         fontsize=10,
+        parse_math=False,
     )
     return figure

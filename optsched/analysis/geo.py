@@ -20,7 +20,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
         axes.stairs(used[n], hours, fill=True, color="tab:blue", alpha=0.6)
         axes.stairs(instance.capacity[n], hours, color="black", baseline=None, linewidth=1)
         axes.set_ylim(0, max(1, instance.capacity[n].max() * 1.08))
-        axes.set_ylabel(f"{site.id}\nGPUs", fontsize=8)
+        axes.set_ylabel(f"{site.id}\nGPUs", fontsize=8, parse_math=False)
         price = axes.twinx()
         price.stairs(instance.price[n], hours, color="tab:orange", baseline=None)
         price.set_ylabel("USD/MWh", fontsize=8, color="tab:orange")
@@ -30,5 +30,6 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     figure.suptitle(
         f"{instance.name}: {len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source",
         fontsize=10,
+        parse_math=False,
     )
     return figure

@@ -70,7 +70,8 @@ def _run(args: Sequence[str] | None) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.ClickException as error:
-        error.show()
+        hint = f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
+        click.echo(f"error: {' '.join(error.format_message().split())}{hint}", err=True)
         return error.exit_code
     except OptschedError as error:
         click.echo(f"error: {error}", err=True)

@@ -9,8 +9,6 @@ from rich.table import Table
 from optsched.instances.base import Instance
 from optsched.result import Result
 
-UNITS = {"deferrable": "core-slots", "geo": "USD", "vcc": "cost"}
-
 
 def console(stderr: bool = False) -> Console:
     """A console that does not wrap or colour when its output is read by a program."""
@@ -34,14 +32,13 @@ def percent(gap: float | None) -> str:
 
 def unit(instance: Instance) -> str:
     """The objective's unit."""
-    return escape(str(getattr(instance, "currency", UNITS.get(instance.problem, ""))))
+    return escape(instance.unit)
 
 
 def header(instance: Instance) -> str:
     """Two lines about an instance."""
     direction = "minimise cost" if instance.sense == "minimize" else "maximise utility"
-    kind = f", {instance.objective_kind}" if instance.objective_kind else ""
-    return f"[bold]{escape(instance.name)}[/bold]  {instance.problem} ({direction}{kind})\n{escape(instance.summary())}"
+    return f"[bold]{escape(instance.name)}[/bold]  {instance.problem} ({direction})\n{escape(instance.summary())}"
 
 
 def certificate(instance: Instance, result: Result) -> Table:
@@ -52,12 +49,12 @@ def certificate(instance: Instance, result: Result) -> Table:
     table.add_column()
     for name, value in result.components.items():
         table.add_row(name, number(value), unit(instance))
-    table.add_row("objective", f"[bold]{number(result.objective)}[/bold]", f"{unit(instance)}, by the referee")
+    kind = f" ({result.objective_kind})" if result.objective_kind else ""
+    table.add_row("objective", f"[bold]{number(result.objective)}[/bold]", f"{unit(instance)}{kind}, by the referee")
     table.add_row("bound", number(result.bound), "proven" if result.bound is not None else "none proven")
     table.add_row("gap", percent(result.gap), "")
-    decided = getattr(result.schedule, "assignments", getattr(result.schedule, "starts", ()))
-    jobs = len(getattr(instance, "known_jobs", getattr(instance, "jobs", ())))
-    table.add_row("jobs run", f"{len(decided)} of {jobs}", "")
+    if result.schedule is not None:
+        table.add_row("jobs run", f"{result.schedule.jobs_run} of {instance.job_count}", "")
     ended = result.termination if result.solution != "optimal" else "proven optimal"
     table.add_row("ended", ended, escape(result.message or ""))
     spent = result.timings_s

@@ -8,10 +8,9 @@ from rich.markup import escape
 from optsched.cli._show import console, number, percent, unit
 from optsched.files import read_bytes
 from optsched.instances import load
-from optsched.instances.files import parse_object, validated
+from optsched.instances.files import parse_object
 from optsched.result import load_result
-from optsched.rooms import room
-from optsched.schedules import check, evaluate
+from optsched.schedules import check, evaluate, parse
 
 
 @click.command("check", short_help="Recheck a result independently.")
@@ -29,10 +28,11 @@ def command(instance_file: str, result_file: str) -> int:
     if "format" in raw or "schedule" in raw:
         result = load_result(result_file)
         found = result.verify(instance)
-        words = f"bound {number(result.bound)}, gap {percent(result.gap)}, {result.termination}"
+        words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
+        words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
         schedule = result.schedule
     else:
-        schedule = validated(room("schedules", instance.problem).SCHEDULE, raw, result_file)
+        schedule = parse(instance.problem, raw, result_file)
         found = check(instance, schedule)
         words = "a bare schedule, so no bound to check"
     for violation in found:
@@ -47,5 +47,5 @@ def command(instance_file: str, result_file: str) -> int:
     for name, value in judged.components.items():
         out.print(f"{name:>14}  {number(value)}")
     out.print(f"{'objective':>14}  {number(judged.objective)} {unit(instance)}")
-    out.print(f"ok: every rule holds and every figure is confirmed; {words}")
+    out.print(f"ok: every rule holds, objective and components are confirmed; {words}")
     return 0

@@ -20,7 +20,7 @@ FORMATS = (".lp", ".mps")
 @click.argument("output", metavar="out.mps|out.lp")
 @click.option("--formulation", help="A name from `optsched methods`. [default: the family's recommended one]")
 def command(instance_file: str, output: str, formulation: str | None) -> None:
-    """Write an instance's model as MPS or LP, with readable names.
+    """Write an instance's model as MPS or LP, rows and columns under the names of the formulation.
 
     A maximisation is written as one; the constant of the objective is kept as a variable fixed at one in LP files.
     """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import ValidationError
 
-from optsched.errors import InputError
+from optsched.errors import InputError, OptschedError
 from optsched.instances import Instance
 from optsched.instances.files import dumps, save
 
@@ -19,8 +21,19 @@ def command() -> None:
 
 
 def _output(function: Callable[..., Any]) -> Callable[..., Any]:
-    function = click.option("--seed", type=int, default=0, show_default=True)(function)
-    return click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")(function)
+    @functools.wraps(function)
+    def guarded(*args: Any, **parameters: Any) -> Any:
+        try:
+            return function(*args, **parameters)
+        except OptschedError:
+            raise
+        except (ValueError, OverflowError, ArithmeticError) as error:  # pydantic's errors are ValueErrors
+            where = ".".join(map(str, error.errors()[0]["loc"])) if isinstance(error, ValidationError) else ""
+            text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            raise OptschedError(f"these parameters make no valid instance: {where}{': ' if where else ''}{text}") from None
+
+    seeded = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)(guarded)
+    return click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")(seeded)
 
 
 def _emit(instance: Instance, output: str | None) -> None:

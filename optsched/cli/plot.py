@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from pathlib import Path
 
@@ -47,12 +48,16 @@ def command(result_file: str, output: str, instance_file: str | None) -> None:
 def _instance(result: Result, result_file: str, instance_file: str | None) -> Instance:
     """The instance given, or found where the result says: from here, or beside the result."""
     named = result.instance.file
-    beside = [] if named is None else [Path(named), Path(result_file).parent / Path(named).name]
-    for candidate in [Path(instance_file)] if instance_file else beside:
-        if instance_file or candidate.is_file():
+    folder = Path(result_file).parent
+    beside = [] if named is None else [folder / named, Path(named), folder / Path(named).name]
+    if instance_file:
+        instance = load(instance_file)
+        if instance.sha256 != result.instance.sha256:
+            raise InputError(instance_file, "", "is not the instance of this result: its sha256 differs")
+        return instance
+    for candidate in beside:
+        with contextlib.suppress(InputError):
             instance = load(candidate)
             if instance.sha256 == result.instance.sha256:
                 return instance
-            if instance_file:
-                raise InputError(instance_file, "", "is not the instance of this result: its sha256 differs")
     raise InputError(result_file, "", f"instance {result.instance.name!r} is not at {named}: give it with --instance FILE")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from optsched.cli._show import certificate, console, header, number, percent
 from optsched.errors import InputError, OptschedError
+from optsched.files import read_bytes
 from optsched.instances import Instance, load
-from optsched.result import Result, load_result, relative_gap
+from optsched.result import RESULT_FORMAT, Result, load_result, relative_gap
 
 EPILOG = """\b
 Examples:
@@ -76,40 +79,53 @@ def command(
     targets = _targets(files, output)
     start = _start(instances, start_file)
     settings = dict(_pair(option) for option in options)
-    out, results = console(), []
+    out = console()
+    results: dict[str, Result] = {}
+    failed = False
     for file, instance, target in zip(files, instances, targets, strict=True):
         if not (quiet or as_json):
             out.print(header(instance))
-        result = _solve(
-            instance,
-            quiet or as_json,
-            method=method,
-            time_limit=time_limit,
-            gap=gap,
-            seed=seed,
-            start=start,
-            options=settings,
-            **choices,
-        )
-        reference = result.instance.model_copy(update={"file": file})
-        result = result.model_copy(update={"instance": reference})
-        results.append(result)
-        if target is not None:
-            result.save(target)
+        try:
+            result = _solve(
+                instance,
+                quiet or as_json,
+                method=method,
+                time_limit=time_limit,
+                gap=gap,
+                seed=seed,
+                start=start,
+                options=settings,
+                **choices,
+            )
+        except OptschedError as error:
+            if len(files) == 1:
+                raise
+            failed = True
+            click.echo(f"error: {file}: {error}", err=True)
+            continue
+        beside = file if target is None else os.path.relpath(file, target.parent)
+        reference = result.instance.model_copy(update={"file": beside})
+        result = results[file] = result.model_copy(update={"instance": reference})
         if as_json:
             click.echo(json.dumps(result.to_json()))
         elif quiet:
             out.print(_line(file, result), markup=False, soft_wrap=True)
         else:
             out.print(certificate(instance, result))
-            if target is not None:
+        if target is not None:
+            result.save(target)
+            if not (quiet or as_json):
                 out.print(f"written to {target}", markup=False, soft_wrap=True)
+        if not (quiet or as_json):
             out.print()
         if result.termination == "interrupted":
             break
     if len(files) > 1 and not (quiet or as_json):
-        out.print(_summary(files, results))
-    return 0 if len(results) == len(files) and all(r.solution != "none" for r in results) else 1
+        out.print(_summary(results))
+    if failed:
+        return 2
+    done = len(results) == len(files)
+    return 0 if done and all(r.solution != "none" and r.termination != "error" for r in results.values()) else 1
 
 
 def _solve(instance: Instance, silent: bool, **how: Any) -> Result:
@@ -133,7 +149,19 @@ def _solve(instance: Instance, silent: bool, **how: Any) -> Result:
 
 
 def _targets(files: tuple[str, ...], output: str | None) -> list[Path | None]:
-    """Where each result goes, checked before the first solver starts."""
+    """Where each result goes, checked before the first solver starts.
+
+    Raises
+    ------
+    InputError : a name that cannot be written, or a file there that is no result: nothing is lost.
+    """
+    try:
+        return _named(files, output)
+    except OSError as error:
+        raise InputError(output or "", "", f"cannot be used as output ({error.strerror})") from None
+
+
+def _named(files: tuple[str, ...], output: str | None) -> list[Path | None]:
     if output is None:
         return [None] * len(files)
     path = Path(output)
@@ -156,8 +184,12 @@ def _targets(files: tuple[str, ...], output: str | None) -> list[Path | None]:
             raise InputError(path.parent, "", "no such folder")
         targets = [path]
     for target in targets:
+        if not os.access(target.parent, os.W_OK):
+            raise InputError(target.parent, "", "is a folder that cannot be written to")
         if any(target.resolve() == Path(file).resolve() for file in files):
             raise InputError(target, "", "is an instance that is being solved; give the result another name")
+        if target.exists() and RESULT_FORMAT.encode() not in read_bytes(target)[:200]:
+            raise InputError(target, "", "exists and is not a result file; give the result another name")
     return list(targets)
 
 
@@ -188,19 +220,13 @@ def _line(file: str, result: Result) -> str:
     )
 
 
-def _summary(files: tuple[str, ...], results: list[Result]) -> Table:
+def _summary(results: dict[str, Result]) -> Table:
     table = Table(box=None, pad_edge=False)
     for column in ("instance", "ended"):
         table.add_column(column)
     for column in ("objective", "bound", "gap", "seconds"):
         table.add_column(column, justify="right")
-    for file, r in zip(files, results, strict=False):
-        table.add_row(
-            file,
-            r.termination,
-            number(r.objective),
-            number(r.bound),
-            percent(r.gap),
-            f"{r.timings_s.total:.2f}",
-        )
+    for file, r in results.items():
+        seconds = f"{r.timings_s.total:.2f}"
+        table.add_row(escape(file), r.termination, number(r.objective), number(r.bound), percent(r.gap), seconds)
     return table

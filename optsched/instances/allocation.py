@@ -85,7 +85,6 @@ class AllocationInstance(Instance):
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     problem: ClassVar[str] = "allocation"
-    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = "proxy"
 
     currency: Identifier
     now_s: NonNegative
@@ -93,6 +92,7 @@ class AllocationInstance(Instance):
     postponement_penalty: NonNegative
     first_ending: Literal["earliest", "cheapest"] = "earliest"
     use_all_nodes: bool = True
+    migration_cost_s: NonNegative = 0.0
     gpu_types: dict[str, GpuType]
     nodes: tuple[Node, ...]
     jobs: tuple[Job, ...]
@@ -187,6 +187,16 @@ class AllocationInstance(Instance):
     def nodes_to_use(self) -> int:
         """How many nodes can be in use at once: what (4n) asks for, made feasible (erratum 4)."""
         return sum(n for flow in self.matching.values() for n in flow.values())
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return self.currency
+
+    @property
+    def job_count(self) -> int:
+        """Known jobs."""
+        return len(self.known_jobs)
 
     def summary(self) -> str:
         """One line about the size of the instance."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 INSTANCE_FORMAT: Literal["optsched-instance/1"] = "optsched-instance/1"
@@ -49,16 +49,23 @@ class Instance(Data):
     ----------
     name : a name for people. meta : a free JSON object, never read by a method.
     sense : ``"minimize"`` or ``"maximize"``, of the family's objective.
-    objective_kind : ``"proxy"`` where one snapshot is judged by a stand-in for what will be realised.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]]
     problem: ClassVar[str]
-    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = None
 
     format: Literal["optsched-instance/1"] = INSTANCE_FORMAT
     name: Identifier
     meta: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("meta")
+    @classmethod
+    def _finite_meta(cls, meta: dict[str, Any]) -> dict[str, Any]:
+        try:
+            json.dumps(meta, allow_nan=False)
+        except ValueError:
+            raise PydanticCustomError("optsched", "holds a number that JSON cannot write") from None
+        return meta
 
     def to_json(self) -> dict[str, Any]:
         """The instance as a JSON object; fields that keep their default are left out."""
@@ -74,6 +81,20 @@ class Instance(Data):
     def summary(self) -> str:
         """One line about the size of the instance."""
         return f"{self.problem} instance"
+
+    def open_parameters(self) -> dict[str, float]:
+        """Parameters that the paper leaves open; every result reports them."""
+        return {}
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return ""
+
+    @property
+    def job_count(self) -> int:
+        """Jobs that a schedule decides about."""
+        return 0
 
     def __repr__(self) -> str:
         """Short: an instance has thousands of jobs."""

@@ -91,6 +91,16 @@ class DeferrableInstance(Instance):
         """Capacity as a column, shape (T,)."""
         return frozen(np.array(self.capacity, dtype=float))
 
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return "core-slots"
+
+    @property
+    def job_count(self) -> int:
+        """All jobs."""
+        return len(self.jobs)
+
     def summary(self) -> str:
         """One line about the size of the instance."""
         slack = self.columns.latest - self.columns.earliest

@@ -47,11 +47,26 @@ def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
         data = data[3:]
     try:
         raw = pydantic_core.from_json(data, allow_inf_nan=True)
-    except ValueError as error:
+        json.loads(data, object_pairs_hook=_without_repeats)
+    except _RepeatedKey as error:
+        raise InputError(path, str(error), "stands twice in one object") from None
+    except (ValueError, RecursionError) as error:
         raise InputError(path, "", f"is not valid JSON ({error})") from None
     if not isinstance(raw, dict):
         raise InputError(path, "", f"expected a JSON object, got {shown(raw)}")
     return raw
+
+
+class _RepeatedKey(Exception):
+    """A key that stands twice in one object: one of the two values would be lost silently."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    return made
 
 
 def expect_format(raw: dict[str, Any], expected: str, path: str | Path) -> None:
@@ -93,7 +108,13 @@ def describe(fault: Any, raw: Any) -> tuple[str, str]:
         return place + holder, "is missing"
     if fault["type"] == "extra_forbidden":
         return place + holder, "unknown key"
-    message = fault["msg"].replace("Input should be", "must be").replace("array", "list")
+    message = (
+        fault["msg"]
+        .replace("Input should be", "must be")
+        .replace("Tuple should have", "must have")
+        .replace(" after validation", "")
+        .replace("array", "list")
+    )
     return place + holder, f"{message}, got {shown(fault['input'])}"
 
 

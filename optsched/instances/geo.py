@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
 from optsched.instances.base import (
+    LARGEST,
     Counting,
     Data,
     Finite,
@@ -44,7 +45,7 @@ class Link(Data):
 
     from_: str = Field(alias="from")
     to: str
-    throughput_gb_per_s: Positive
+    throughput_gb_per_s: Annotated[float, Field(ge=1e-9, le=LARGEST)]
     cost_usd_per_gb: NonNegative
 
 
@@ -171,6 +172,20 @@ class GeoInstance(Instance):
             for site in self.sites
         ]
         return frozen(np.array(rows, dtype=np.int64))
+
+    def open_parameters(self) -> dict[str, float]:
+        """rho, the power of a GPU: the paper gives none, and it decides which sites earn anything."""
+        return {"gpu_power_kw": self.gpu_power_kw}
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return "USD"
+
+    @property
+    def job_count(self) -> int:
+        """All jobs."""
+        return len(self.jobs)
 
     def summary(self) -> str:
         """One line about the size of the instance."""

@@ -6,15 +6,28 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
+from typing import ClassVar, Literal
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Data
 
 TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
+ROUNDING = 1e-12  # absolute, for figures that should be zero
 
 
 class Schedule(Data):
-    """An immutable decision; its fields are the JSON of problems.md, "Schedules, results and the checker"."""
+    """An immutable decision; its fields are the JSON of problems.md, "Schedules, results and the checker".
+
+    `objective_kind` says whether its objective stands in for what will be realised, or is that itself.
+    """
+
+    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = None
+
+    @property
+    def jobs_run(self) -> int:
+        """How many jobs it runs: each entry of its one list is a job."""
+        (entries,) = (getattr(self, name) for name in type(self).model_fields)
+        return len({entry.job for entry in entries})
 
 
 @dataclass(frozen=True)
@@ -74,4 +87,4 @@ def entry(table: dict[str, int], name: str, kind: str) -> int:
 
 def differs(a: float, b: float) -> bool:
     """Whether two figures differ by more than the tolerance, relative to the larger."""
-    return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
+    return abs(a - b) > TOLERANCE * max(abs(a), abs(b)) + ROUNDING

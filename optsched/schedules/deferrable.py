@@ -76,4 +76,4 @@ def check(instance: DeferrableInstance, schedule: DeferrableSchedule) -> list[Vi
     return found
 
 
-SCHEDULE = DeferrableSchedule
+SCHEDULES = (DeferrableSchedule,)

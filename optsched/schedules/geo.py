@@ -135,4 +135,4 @@ def _placement(instance: GeoInstance, job: Job, start: Start) -> list[Violation]
     return [Violation(r, job.id, start.site, start.start, float(amount)) for r, amount in rules if amount > 0]
 
 
-SCHEDULE = GeoSchedule
+SCHEDULES = (GeoSchedule,)

@@ -52,14 +52,12 @@ class Capabilities:
     Attributes
     ----------
     continuous : takes models with continuous variables that no integer argument covers. nonlinear : takes a MINLP.
-    schedules : returns schedules (else only a bound). starts : uses a start. incumbents : reports while it runs.
+    schedules : returns schedules (else only a bound).
     """
 
     continuous: bool = True
     nonlinear: bool = False
     schedules: bool = True
-    starts: bool = True
-    incumbents: bool = True
 
 
 class Backend(Protocol):

@@ -69,6 +69,8 @@ class CpSat:
                 x = np.array([self.value(v) for v in variables], dtype=float)
                 monitor.incumbent(objective(x), x)
                 monitor.bounded(original(self.best_objective_bound) - margin)
+                if monitor.stopping:  # asked before the search had begun, when nobody listened
+                    self.stop_search()
 
         solver = cp_model.CpSolver()
         for name, value in _parameters(task.options).items():
@@ -82,24 +84,36 @@ class CpSat:
         if task.gap:
             solver.parameters.relative_gap_limit = task.gap
 
-        solver.best_bound_callback = lambda scaled: monitor.bounded(original(scaled) - margin)
+        def on_bound(scaled: float) -> None:
+            monitor.bounded(original(scaled) - margin)
+            if monitor.stopping:
+                solver.stop_search()
+
+        solver.best_bound_callback = on_bound
         monitor.when_stopped(solver.stop_search)
+        if monitor.stopping:
+            return Outcome(monitor.stopping)
         status = solver.solve(program, Listener())
         if status == cp_model.MODEL_INVALID:
             return Outcome("error", message=f"CP-SAT refuses the model: {program.validate()}")
         if status == cp_model.INFEASIBLE:
             return Outcome("infeasible")
         if status == cp_model.UNKNOWN:
-            return Outcome(monitor.stopping or "time_limit", bound=monitor.bound)
+            return Outcome(monitor.stopping or _limit(task, solver.wall_time))
         x = np.array([solver.value(v) for v in variables], dtype=float)
         bound = original(solver.best_objective_bound) - margin
-        if status == cp_model.OPTIMAL and not task.gap:
+        if form.closed(form.value(x), bound):
             ended = "optimal"
         elif status == cp_model.OPTIMAL:
             ended = "gap_limit"
         else:
-            ended = monitor.stopping or "time_limit"
+            ended = monitor.stopping or _limit(task, solver.wall_time)
         return Outcome(ended, x, form.value(x), bound)
+
+
+def _limit(task: Task, spent_s: float) -> str:
+    """Which limit ended a search without a proof: ours, or one among the solver's own options."""
+    return "time_limit" if task.seconds is not None and spent_s >= 0.95 * task.seconds else "iteration_limit"
 
 
 def ortools_unavailable() -> str | None:

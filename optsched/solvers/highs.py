@@ -10,7 +10,6 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
-from optsched.schedules.base import differs
 from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.monitor import Monitor
@@ -179,7 +178,7 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     }.get(status, "error")
     if status == words.kModelEmpty:
         x, objective, bound = np.zeros(len(form.columns)), form.offset, form.offset
-    if ended == "optimal" and objective is not None and bound is not None and differs(objective, bound):
+    if ended == "optimal" and objective is not None and bound is not None and not form.closed(objective, bound):
         ended = "gap_limit"  # HiGHS says optimal for "within the gap"
     message = f"HiGHS ended with {highs.modelStatusToString(status)}" if ended == "error" else None
     return Outcome(ended, x, objective, bound, message)
@@ -195,11 +194,11 @@ def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
     import highspy
 
     if not form.columns:
-        return form.sign * form.offset, np.zeros(0)
+        return form.sign * form.offset / form.scale, np.zeros(0)
     highs = quiet()
     pass_form(highs, form, np.zeros(len(form.columns), dtype=bool))
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")
     x = np.array(highs.getSolution().col_value, dtype=float)
-    return form.sign * float(highs.getInfo().objective_function_value), x
+    return form.sign * float(highs.getInfo().objective_function_value) / form.scale, x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,21 +15,28 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import Model, paused_gc
 from optsched.models.terms import Terms
+from optsched.schedules.base import TOLERANCE
 from optsched.solvers.rows import Rows
+
+LARGEST_COST = 512.0  # smaller ones are scaled up to this
 
 
 @dataclass(frozen=True)
 class LinearForm:
-    """minimise sign * (cost @ x) subject to row_lower <= matrix @ x <= row_upper, lower <= x <= upper.
+    """minimise cost @ x + offset subject to row_lower <= matrix @ x <= row_upper, lower <= x <= upper.
 
-    `cost` and `offset` are already those of a minimisation; `sign` (1 or -1) gives the model's own objective back:
-    ``sign * (cost @ x + offset)``. Infinite bounds are plus or minus np.inf. `implied` marks continuous columns that are
+    `cost` and `offset` are those of a minimisation, times `scale`; the model's own objective is
+    ``sign * (cost @ x + offset) / scale``. Solvers prune with absolute tolerances around 1e-6, so costs of small money
+    (geo: thousandths of a dollar) are scaled up, by a power of two.
+
+    Infinite bounds are plus or minus np.inf. `implied` marks continuous columns that are
     integer in some optimum.
     """
 
     cost: Floats
     offset: float
     sign: int
+    scale: float
     matrix: Rows
     row_lower: Floats
     row_upper: Floats
@@ -40,8 +48,17 @@ class LinearForm:
     rows: tuple[Any, ...]
 
     def value(self, x: Floats) -> float:
-        """The objective at `x`, minimisation."""
+        """The scaled objective at `x`, minimisation."""
         return float(self.cost @ x) + self.offset
+
+    @property
+    def rounding(self) -> float:
+        """What a solver's arithmetic may be off by, in scaled units: a billionth of the dearest column."""
+        return 1e-9 * float(np.abs(self.cost).max(initial=0.0))
+
+    def closed(self, objective: float, bound: float) -> bool:
+        """Whether a scaled objective and bound are the same figure."""
+        return abs(objective - bound) <= TOLERANCE * abs(objective) + self.rounding
 
     def start(self) -> Floats | None:
         """The variables' present values, or None if one has none."""
@@ -93,6 +110,9 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     sign = 1 if objective.sense == pyo.minimize else -1
     ends = np.concatenate([[0], np.cumsum([len(p) for p in picks])]).astype(np.int64)
     empty = np.zeros(0)
+    cost = sign * np.bincount(at, coefficients, len(columns)).astype(float)
+    top = float(np.abs(cost).max(initial=0.0))
+    scale = 2.0 ** max(0, math.ceil(math.log2(LARGEST_COST / top))) if top > 0 else 1.0
     matrix = Rows.of(ends, np.concatenate([empty, *picks]).astype(np.int64), np.concatenate([empty, *weights]), len(columns))
     implied = np.zeros(len(columns), dtype=bool)
     implied[[reader.index[id(v)] for v in implied_integers]] = True
@@ -101,9 +121,10 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     one_each = {id(domain): i for i, domain in enumerate(domains)}
     kinds = {domain: columns[i].is_integer() for domain, i in one_each.items()}
     return LinearForm(
-        cost=sign * np.bincount(at, coefficients, len(columns)).astype(float),
-        offset=sign * offset,
+        cost=cost * scale,
+        offset=sign * offset * scale,
         sign=sign,
+        scale=scale,
         matrix=matrix,
         row_lower=np.array(lower, dtype=float),
         row_upper=np.array(upper, dtype=float),

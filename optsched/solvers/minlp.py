@@ -10,10 +10,12 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import queue
 import select
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ from optsched.models.base import Model, formulations
 from optsched.solvers.monitor import POLL_S, Monitor
 
 Answer = dict[str, Any]
+
+MARGIN_S = 0.2  # SCIP ends a little after its limit
 
 
 class Worker:
@@ -89,7 +93,8 @@ atexit.register(WORKER.end)
 def question(model: Model[Any, Any], options: dict[str, Any], seconds: float | None) -> Answer:
     """What the worker needs: it builds the same model from the same instance."""
     instance = dumps(model.instance).decode()
-    return {"instance": instance, "formulation": model.name, "options": options, "seconds": seconds}
+    until = None if seconds is None else time.time() + seconds
+    return {"instance": instance, "formulation": model.name, "options": options, "until": until}
 
 
 def variables(model: Model[Any, Any]) -> list[Any]:
@@ -106,11 +111,14 @@ def answer(asked: Answer) -> Answer:
 
     instance = parse(asked["instance"].encode(), "worker")
     model = formulations(instance.problem)[asked["formulation"]].of(instance)
+    left = None if asked["until"] is None else asked["until"] - time.time() - MARGIN_S
+    if left is not None and left <= 0:
+        return {"termination": "maxTimeLimit", "objective": None, "bound": None, "values": None}
     result = SolverFactory("scip_direct").solve(
         model.pyomo,
         load_solutions=False,
         raise_exception_on_nonoptimal_result=False,
-        time_limit=asked["seconds"],
+        time_limit=left,
         solver_options=asked["options"],
         warmstart_discrete_vars=False,
     )
@@ -130,7 +138,15 @@ def serve() -> None:
     """Answer questions from standard input until it closes."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # SCIP prints there
-    for line in sys.stdin:
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)  # whoever asked is gone: end, whatever is being solved
+
+    threading.Thread(target=read, daemon=True).start()
+    while (line := lines.get()) is not None:
         try:
             reply = answer(json.loads(line))
         except Exception as error:

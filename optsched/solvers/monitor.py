@@ -33,10 +33,14 @@ class Progress:
 
 
 class Monitor:
-    """Incumbents and bounds of one run; thread-safe. Backends report in the sense of a minimisation."""
+    """Incumbents and bounds of one run; thread-safe.
+
+    Backends report as minimisers, in units `scale` times the model's; kept and shown are the model's own.
+    """
 
     def __init__(self, clock: Clock, sign: int, report: Callable[[Progress], None] | None = None) -> None:
         self.clock, self.sign, self._report = clock, sign, report
+        self.scale = 1.0
         self.x: Floats | None = None
         self.objective: float | None = None
         self.bound: float | None = None
@@ -64,6 +68,7 @@ class Monitor:
         """A solution was found."""
         if not np.isfinite(objective):
             return
+        objective /= self.scale
         with self._lock:
             if self.objective is None or objective < self.objective:
                 self.objective = objective
@@ -75,6 +80,7 @@ class Monitor:
         """A dual bound was proven."""
         if not np.isfinite(bound) or abs(bound) >= 1e20:  # solvers' words for "none yet"
             return
+        bound /= self.scale
         with self._lock:
             if self.bound is None or bound > self.bound:
                 self.bound = bound

@@ -21,7 +21,7 @@ class Pdlp:
     """LP bounds only: the schedule of a run with it is the start's."""
 
     name = "pdlp"
-    capabilities = Capabilities(schedules=False, starts=False, incumbents=False)
+    capabilities = Capabilities(schedules=False)
     packages = ("ortools",)
 
     def unavailable(self) -> str | None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import BackendUnavailable, OptschedError
 from optsched.models.base import Model
-from optsched.schedules.base import differs
 from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.linear_form import LinearForm
@@ -26,7 +25,7 @@ class Scip:
     """Branch-cut-and-price, linear and bilinear."""
 
     name = "scip"
-    capabilities = Capabilities(nonlinear=True, incumbents=False)
+    capabilities = Capabilities(nonlinear=True)
     packages = ("ortools", "pyscipopt")
 
     def unavailable(self) -> str | None:
@@ -70,14 +69,14 @@ class Scip:
             return Outcome(ended, bound=bound, message=message)
         x = np.array(result.variable_values(list(program.variables())), dtype=float)
         objective = result.objective_value()
-        if ended == "optimal" and bound is not None and differs(objective, bound):
+        if ended == "optimal" and bound is not None and not form.closed(objective, bound):
             ended = "gap_limit"
         return Outcome(ended, x, objective, bound, message)
 
 
 def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Outcome:
     if installed("pyscipopt") is None:
-        return Outcome("error", message="the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
+        raise BackendUnavailable("the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
     options: dict[str, Any] = {
         "randomization/randomseedshift": task.seed % 2**31,
         "limits/gap": task.gap or 0.0,

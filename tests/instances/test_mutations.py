@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from optsched.cli import _run
 from optsched.errors import InputError
 from optsched.instances import load
 
@@ -34,14 +35,15 @@ def at(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-def mutate(data: dict[str, Any], rng: random.Random) -> tuple[Any, str] | None:
-    """A broken copy and the word that its message must contain, or None if the draw would leave it valid."""
+def mutate(data: dict[str, Any], rng: random.Random) -> tuple[Any, str, str] | None:
+    """A broken copy, the place that its message must begin with and a word that it must contain; None if still valid."""
     data = copy.deepcopy(data)
     path = rng.choice(paths(data))
     parent, key, value = at(data, path[:-1]), path[-1], at(data, path)
     field = next(p for p in reversed(path) if isinstance(p, str))
     kind = rng.choice(["missing", "negative", "nan", "huge", "type", "unknown", "duplicate", "dangling", "null"])
     number = isinstance(value, int | float) and not isinstance(value, bool)
+    where = str(path[0]) + (f"[{path[1]}]" if len(path) > 1 and isinstance(path[1], int) else "")
     if (
         kind == "missing"
         and isinstance(parent, dict)
@@ -50,31 +52,31 @@ def mutate(data: dict[str, Any], rng: random.Random) -> tuple[Any, str] | None:
         and "time_s" not in path[:-1]
     ):
         del parent[key]
-        return data, key
+        return data, where, key
     if kind == "negative" and number and not NEGATIVE_IS_FINE & set(path):
         parent[key] = -1 - abs(value)
-        return data, field
+        return data, where, field
     if kind == "nan" and number:
         parent[key] = rng.choice([float("nan"), float("inf"), float("-inf")])
-        return data, field
+        return data, where, field
     if kind == "huge" and number and field not in ("latest",):
         parent[key] = 10 ** rng.choice([13, 30, 400])
-        return data, field
+        return data, where, field
     if kind == "type" and key not in FREE:
         parent[key] = rng.choice([[[]], {"a": {}}, "seven" if number else 7, True if not isinstance(value, bool) else 1])
-        return data, field
+        return data, where, field
     if kind == "unknown" and isinstance(value, dict) and key not in ("gpu_types", "time_s", *FREE):
         value["colour"] = "red"
-        return data, "colour"
+        return data, where, "colour"
     if kind == "duplicate" and isinstance(value, list) and value and isinstance(value[0], dict):
         value.append(copy.deepcopy(value[0]))
-        return data, field
+        return data, f"{field}[{len(value) - 1}]", "duplicate id"
     if kind == "dangling" and field in ("gpu_type", "source", "from", "to"):
         parent[key] = "nowhere"
-        return data, "nowhere"
+        return data, where, "nowhere"
     if kind == "null" and key not in (*OPTIONAL, *FREE) and "time_s" not in path:
         parent[key] = None
-        return data, field
+        return data, where, field
     return None
 
 
@@ -86,12 +88,14 @@ def broken(count: int) -> list[Any]:
         name = rng.choice(FILES)
         mutation = mutate(sources[name], rng)
         if mutation is not None:
-            made.append(pytest.param(*mutation, id=f"{len(made)}-{name}-{mutation[1]}"))
+            made.append(pytest.param(*mutation, id=f"{len(made)}-{name}-{mutation[2]}"))
     return made
 
 
-@pytest.mark.parametrize(("data", "word"), broken(500))
-def test_one_line_that_names_the_place(tmp_path: Path, data: Any, word: str) -> None:
+@pytest.mark.parametrize(("data", "where", "word"), broken(500))
+def test_one_line_that_names_the_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: Any, where: str, word: str
+) -> None:
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(data))
     with pytest.raises(InputError) as caught:
@@ -99,8 +103,13 @@ def test_one_line_that_names_the_place(tmp_path: Path, data: Any, word: str) -> 
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
-    assert word in message
+    place = message.removeprefix(f"{path}: ")
+    assert place.startswith(where), (where, message)
+    assert word in place
     assert len(message) < 400
+    assert _run(["validate", str(path)]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", f"error: {message}\n")
 
 
 WHOLE = {
@@ -152,6 +161,16 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         load(tmp_path / "none.json")
     with pytest.raises(InputError, match="is a folder"):
         load(tmp_path)
+
+
+def test_repeated_keys_and_nan_in_meta(examples: Path, tmp_path: Path) -> None:
+    text, path = (examples / "geo-small.json").read_text(), tmp_path / "x.json"
+    path.write_text(text.replace('"horizon":', '"horizon": 5, "horizon":'))
+    with pytest.raises(InputError, match="horizon: stands twice in one object"):
+        load(path)
+    path.write_text(text.replace('"meta": {', '"meta": {"x": NaN, '))
+    with pytest.raises(InputError, match="meta: holds a number that JSON cannot write"):
+        load(path)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyomo.contrib.solver.common.factory import SolverFactory
 
 import optsched
 from optsched.models import formulations
@@ -127,6 +128,18 @@ def test_postponed_by_hand(formulation: str) -> None:
         "postponement": pytest.approx(60),
         "energy": pytest.approx(0.3),
     }
+
+
+@pytest.mark.parametrize(("constraint", "redundant"), [("c4a", True), ("c4c", True), ("c4e", False)])
+def test_6_what_is_redundant(constraint: str, redundant: bool) -> None:
+    """(4a) follows from (4c)-(4e), (4c) from (4a). (4e) does not: without it z = 1 with no x hides a waiting job for free."""
+    instance = cluster([{"id": j, "time_s": {"A": [30]}, "due_s": 0} for j in "abc"], gpus=1)
+    model = formulations("allocation")["printed"].of(instance)
+    getattr(model.pyomo, constraint).deactivate()
+    fewer = SolverFactory("scip_direct").solve(model.pyomo, solver_options={"misc/allowstrongdualreds": False})
+    whole = optsched.solve(instance, formulation="printed").objective
+    assert (fewer.incumbent_objective == pytest.approx(whole)) == redundant
+    assert redundant or fewer.incumbent_objective < whole - 100
 
 
 def test_7_the_minlp_keeps_its_printed_constraints() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +19,12 @@ def wrapped(model: Any, implied: Any = ()) -> Any:
 
 
 def solve(name: str, model: Any, **task: Any) -> Outcome:
-    """Solve a bare Pyomo model by a backend."""
+    """Solve a bare Pyomo model by a backend; figures in the model's units, minimised."""
     dressed = wrapped(model)
     form = linear_form(dressed)
-    return backend(name).solve(dressed, form, Task(**task), Monitor(Clock(), form.sign))
+    outcome = backend(name).solve(dressed, form, Task(**task), Monitor(Clock(), form.sign))
+    objective, bound = (None if v is None else v / form.scale for v in (outcome.objective, outcome.bound))
+    return replace(outcome, objective=objective, bound=bound)
 
 
 def stuffing() -> Any:

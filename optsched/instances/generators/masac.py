@@ -53,8 +53,8 @@ def masac(
     ------
     OptschedError : parameters out of range. InputError : a file that lacks what is needed.
     """
-    if jobs < 1 or days <= 0 or load <= 0 or scale <= 0:
-        raise OptschedError("jobs must be at least 1; days, load and scale positive")
+    if jobs < 1 or not 1 / 1440 <= days <= 3650 or not 0 < load < 1e6 or not 0 < scale < 1e6:
+        raise OptschedError("jobs must be at least 1, days at least a minute, load and scale positive")
     rng = np.random.default_rng(seed)
     horizon = round(days * 1440)
     gpus = [max(1, round(g * scale)) for g in GPUS]
@@ -181,4 +181,12 @@ def _csv(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     for column in columns:
         if column not in table:
             raise InputError(path, column, f"no such column, the table has {', '.join(map(str, table.columns))}")
+        if column in ("datetime_utc", "region"):
+            continue
+        values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=float)
+        least = np.nextafter(0, 1) if column in ("length", "cpus") else -np.inf
+        bad = np.flatnonzero(~np.isfinite(values) | (values < least))
+        if len(bad):
+            wanted = "a positive number" if least > 0 else "a number"
+            raise InputError(path, f"line {bad[0] + 2}, {column}", f"is {table[column].iloc[bad[0]]!r}, expected {wanted}")
     return table

@@ -45,7 +45,7 @@ def osdec(
     """
     if core_case not in CORE_CASES or duration_case not in DURATION_CASES:
         raise OptschedError(f"core and duration cases are 1, 2 or 3, got {core_case} and {duration_case}")
-    if jobs < 1 or horizon < 2 or not load > 0 or window < 0 or lead < 0:
+    if jobs < 1 or horizon < 2 or not 1e-6 < load < 1e6 or window < 0 or lead < 0:
         raise OptschedError("jobs must be at least 1, horizon 2, load positive, window and lead not negative")
     rng = np.random.default_rng(seed)
     cores = rng.choice(CORES, jobs, p=CORE_CASES[core_case])

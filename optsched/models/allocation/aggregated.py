@@ -20,6 +20,7 @@ from optsched.models.terms import Terms, rows_of
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 MOST_PATTERNS = 20_000
+MOST_COLUMNS = 400_000
 
 
 class Aggregated(Model[AllocationInstance, AllocationSchedule]):
@@ -37,9 +38,18 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
 
     @classmethod
     def refuses(cls, instance: AllocationInstance) -> str | None:
-        """Too many packing patterns."""
-        total = sum(count_patterns(c.gpus, _sizes(instance, k)) for k, c in enumerate(instance.node_classes))
-        return f"{total} packing patterns, at most {MOST_PATTERNS} are listed" if total > MOST_PATTERNS else None
+        """Too many packing patterns, or firsts by option and pattern."""
+        total = columns = 0
+        for k, c in enumerate(instance.node_classes):
+            sizes = _sizes(instance, k)
+            total += count_patterns(c.gpus, sizes)
+            for size in sizes:
+                options_of_size = int(np.isfinite(instance.columns.time_s[:, k, size - 1]).sum())
+                holding = count_patterns(c.gpus - size, sizes) + 1
+                columns += options_of_size * (holding if instance.first_ending == "earliest" else 1)
+        if total > MOST_PATTERNS:
+            return f"{total} packing patterns, at most {MOST_PATTERNS} are listed"
+        return f"{columns} columns, at most {MOST_COLUMNS} are built" if columns > MOST_COLUMNS else None
 
     def build(self) -> None:
         """Everything that both readings share: others, at most one role a job, nodes to use, objective."""

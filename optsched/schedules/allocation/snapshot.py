@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from math import fsum
+from typing import ClassVar, Literal
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
@@ -23,6 +24,8 @@ class Assignment(Data):
 
 class AllocationSchedule(Schedule):
     """Jobs that run now; every other known job is postponed."""
+
+    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = "proxy"
 
     assignments: tuple[Assignment, ...]
 
@@ -94,7 +97,8 @@ def check(instance: AllocationInstance, schedule: AllocationSchedule) -> list[Vi
             continue
         used[node.id] += assignment.gpus
         times = job.time_s.get(node.gpu_type, ()) if job else (1.0,) * assignment.gpus
-        if assignment.gpus > len(times) or times[assignment.gpus - 1] is None:
+        priced = len(instance.gpu_types[node.gpu_type].node_cost_per_h)
+        if assignment.gpus > min(len(times), priced) or times[assignment.gpus - 1] is None:
             detail = f"with {assignment.gpus} GPUs of type {node.gpu_type!r}"
             found.append(Violation("job cannot run so", assignment.job, node.id, instance.now_s, detail=detail))
     for node_id, gpus in used.items():
@@ -106,6 +110,3 @@ def check(instance: AllocationInstance, schedule: AllocationSchedule) -> list[Vi
         detail = f"{len(used)} nodes in use, {instance.nodes_to_use} can be"
         found.append(Violation("use_all_nodes", time=instance.now_s, amount=missing, detail=detail))
     return found
-
-
-SCHEDULE = AllocationSchedule

@@ -71,6 +71,3 @@ def _cover(
                 left, node = free[k].pop(index)
                 free[k].append((left - gpus, node))
                 taken[j] = (node, gpus)
-
-
-HEURISTICS = {"greedy": greedy}

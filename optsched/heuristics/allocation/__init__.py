@@ -1,0 +1,11 @@
+"""allocation: dispatch rules, the greedy that starts `exact`, and the paper's randomized greedy."""
+
+from optsched.heuristics.allocation.dispatch import RULES, rule
+from optsched.heuristics.allocation.greedy import greedy
+from optsched.heuristics.allocation.randomized_greedy import randomized_greedy
+
+HEURISTICS = {
+    "greedy": greedy,
+    "randomized-greedy": randomized_greedy,
+    **{name: rule(name) for name in RULES},
+}

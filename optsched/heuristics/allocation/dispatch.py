@@ -1,0 +1,96 @@
+"""First-principle dispatch rules: jobs in an order, each in the configuration that it likes best among those that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from optsched.heuristics.allocation.configurations import preferences, pressure
+from optsched.heuristics.allocation.spread import spread
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.schedules.allocation import AllocationSchedule, Assignment
+
+Order = Callable[[AllocationInstance], Floats]
+
+
+def dispatch(instance: AllocationInstance, order: Order, held: Mapping[str, Assignment] | None = None) -> AllocationSchedule:
+    """Place jobs by ascending `order` (ties by the file's order), back-filling past those that do not fit.
+
+    Parameters
+    ----------
+    held : assignments that stand, of jobs that run already (non-preemptive rules).
+    """
+    liked = preferences(instance)
+    free = {node.id: node.gpus for node in instance.nodes}
+    placed = dict(held or {})
+    for a in placed.values():
+        free[a.node] -= a.gpus
+    members = [[instance.nodes[n].id for n in c.nodes] for c in instance.node_classes]
+    most = [max((free[n] for n in nodes), default=0) for nodes in members]
+    for j in np.argsort(order(instance), kind="stable").tolist():
+        job = instance.known_jobs[j]
+        if job.id in placed:
+            continue
+        for o in liked.option[j].tolist():
+            k, gpus = int(liked.listed.node_class[o]), int(liked.listed.gpus[o])
+            if o < 0 or gpus > most[k]:
+                continue
+            node = min((n for n in members[k] if free[n] >= gpus), key=lambda n: free[n])  # best fit
+            free[node] -= gpus
+            most[k] = max(free[n] for n in members[k])
+            placed[job.id] = Assignment(job=job.id, node=node, gpus=gpus)
+            break
+        if not any(most):
+            break
+    return AllocationSchedule(assignments=tuple(placed.values()))
+
+
+def submission(instance: AllocationInstance) -> Floats:
+    """First in, first out."""
+    return instance.columns.submit_s
+
+
+def due_date(instance: AllocationInstance) -> Floats:
+    """Earliest due date first."""
+    return instance.columns.due_s
+
+
+def priority(instance: AllocationInstance) -> Floats:
+    """Largest tardiness weight first."""
+    return np.asarray(-instance.columns.weight_per_s, dtype=float)
+
+
+def slack(instance: AllocationInstance) -> Floats:
+    """Least time to spare first, were the job run at its fastest."""
+    return -pressure(instance)
+
+
+def weighted_shortest(instance: AllocationInstance) -> Floats:
+    """Weighted shortest processing time: largest weight a second of the fastest configuration first."""
+    shortest = pressure(instance) - instance.now_s + instance.columns.due_s
+    return np.asarray(-instance.columns.weight_per_s / shortest, dtype=float)
+
+
+RULES: dict[str, tuple[Order, bool]] = {
+    "fifo": (submission, False),
+    "edf": (due_date, False),
+    "ps": (priority, False),
+    "preemptive-edf": (due_date, True),
+    "least-slack": (slack, True),
+    "wspt": (weighted_shortest, True),
+}
+"""Name -> (order, whether running jobs may be preempted)."""
+
+
+def rule(name: str) -> Callable[[AllocationInstance, int], AllocationSchedule]:
+    """The rule as a heuristic on a single snapshot."""
+    order, preemptive = RULES[name]
+
+    def construct(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+        return spread(instance, dispatch(instance, order))
+
+    kind = "running jobs may be preempted" if preemptive else "configurations stay as started"
+    construct.__doc__ = f"{(order.__doc__ or '').strip().rstrip('.')}; in a replay {kind}."
+    return construct

@@ -1,0 +1,1 @@
+"""Time passes: simulators, policies, and the loop between them."""

@@ -1,0 +1,128 @@
+"""allocation while time passes: event-driven, with preemption, migration and realised energy (ANDREAS, section V-B)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from optsched.instances.allocation import AllocationInstance, Job
+from optsched.rolling.allocation.stay import stay_in_place
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Run
+from optsched.schedules.allocation import check as violations
+from optsched.schedules.base import Violation
+
+FINISHED = 1e-9  # of a job's work
+
+
+@dataclass
+class _Running:
+    """A job that runs: where, since when, until when its start brings no progress, and its whole time there."""
+
+    node: str
+    gpus: int
+    start_s: float
+    useful_from_s: float
+    time_s: float
+
+
+class AllocationSimulator:
+    """The truth of a replay: `snapshot` shows what may be known now, `apply` carries a decision out until the next event.
+
+    Events: a job is submitted, a job ends, and every `period_s` while work is pending. Where nothing runs although jobs
+    wait, time goes on by the instance's scheduling interval.
+
+    Attributes
+    ----------
+    now_s : the present. preemptions : running jobs sent back to the queue. migrations : running jobs moved or resized.
+    """
+
+    def __init__(self, instance: AllocationInstance, period_s: float | None = None) -> None:
+        self.truth, self.period_s = instance, period_s
+        self.kind = {node.id: node.gpu_type for node in instance.nodes}
+        self.left = {job.id: 1.0 for job in instance.jobs}
+        self.running: dict[str, _Running] = {}
+        self.runs: list[Run] = []
+        self.started: set[str] = set()
+        self.preemptions = self.migrations = 0
+        self.now_s = min((job.submit_s for job in instance.jobs), default=0.0)
+
+    def snapshot(self) -> AllocationInstance | None:
+        """The submitted unfinished jobs with their remaining times, or None when all work is done."""
+        if not any(self.left.values()):
+            return None
+        known = [job for job in self.truth.jobs if job.submit_s <= self.now_s and self.left[job.id]]
+        jobs = tuple(self._remaining(job) for job in known)
+        return self.truth.model_copy(update={"now_s": self.now_s, "jobs": jobs, "meta": {}})
+
+    def _remaining(self, job: Job) -> Job:
+        left = self.left[job.id]
+        if left == 1.0:
+            return job
+        times = {kind: tuple(None if t is None else t * left for t in ts) for kind, ts in job.time_s.items()}
+        return job.model_copy(update={"time_s": times})
+
+    def refuses(self, snapshot: AllocationInstance, decision: AllocationSchedule) -> list[Violation]:
+        """Why a decision cannot be carried out. That all nodes are in use is the proxy's wish, not the cluster's rule."""
+        return violations(snapshot.model_copy(update={"use_all_nodes": False}), decision)
+
+    def apply(self, decision: AllocationSchedule) -> None:
+        """Start, stop and move jobs as decided, then go to the next event."""
+        here = {job: (r.node, r.gpus) for job, r in self.running.items()}
+        wanted = {a.job: (a.node, a.gpus) for a in stay_in_place(self.truth, decision, here).assignments}
+        for job, place in here.items():
+            if wanted.get(job) != place:
+                self._stop(job)
+                self.migrations += job in wanted
+                self.preemptions += job not in wanted
+        truth = {job.id: job for job in self.truth.jobs if job.id in wanted}
+        for job, (node, gpus) in wanted.items():
+            if job not in self.running:
+                lost = self.truth.migration_cost_s if job in self.started else 0.0
+                time = truth[job].time_s[self.kind[node]][gpus - 1]
+                assert time is not None
+                self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time)
+                self.started.add(job)
+        self._advance()
+
+    def _stop(self, job: str) -> None:
+        run = self.running.pop(job)
+        if self.now_s > run.start_s:
+            self.runs.append(Run(job=job, node=run.node, gpus=run.gpus, start_s=run.start_s, end_s=self.now_s))
+
+    def _advance(self) -> None:
+        ends = {j: max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s for j, r in self.running.items()}
+        submissions = [job.submit_s for job in self.truth.jobs if job.submit_s > self.now_s]
+        until = min([*ends.values(), *submissions], default=inf)
+        if self.period_s is not None:
+            until = min(until, self.now_s + self.period_s)
+        if until == inf:
+            until = self.now_s + max(1.0, self.truth.scheduling_interval_s)
+        for job, run in self.running.items():
+            worked = max(0.0, until - max(self.now_s, run.useful_from_s))
+            self.left[job] = max(0.0, self.left[job] - worked / run.time_s)
+        self.now_s = until
+        for job in [j for j, end in ends.items() if end <= until or self.left[j] <= FINISHED]:
+            self.left[job] = 0.0
+            self._stop(job)
+
+    def history(self) -> AllocationHistory:
+        """What has run until now."""
+        going = [
+            Run(job=job, node=r.node, gpus=r.gpus, start_s=r.start_s, end_s=self.now_s)
+            for job, r in self.running.items()
+            if self.now_s > r.start_s
+        ]
+        return AllocationHistory(runs=tuple(self.runs + going))
+
+    def figures(self) -> dict[str, float]:
+        """Makespan (s), preemptions, migrations, and the share of GPU-seconds in use until the makespan."""
+        makespan = max((run.end_s for run in self.runs), default=0.0)
+        begin = min((run.start_s for run in self.runs), default=0.0)
+        used = sum(run.gpus * (run.end_s - run.start_s) for run in self.runs)
+        whole = sum(node.gpus for node in self.truth.nodes) * max(makespan - begin, 1e-9)
+        return {
+            "makespan_s": makespan,
+            "preemptions": self.preemptions,
+            "migrations": self.migrations,
+            "utilisation": used / max(whole, 1e-9),
+        }

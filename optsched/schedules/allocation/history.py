@@ -1,0 +1,120 @@
+"""Referee of a replayed allocation: what ran, where and when; realised energy and tardiness (ANDREAS, section V-B)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from math import fsum
+from typing import ClassVar, Literal
+
+from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.base import Counting, Data, NonNegative
+from optsched.schedules.base import Evaluation, Schedule, Violation, entry
+
+SIGNS = {"energy": 1, "tardiness": 1}
+WORK_TOLERANCE = 1e-6
+
+
+class Run(Data):
+    """A job on `gpus` GPUs of a node, without interruption."""
+
+    job: str
+    node: str
+    gpus: Counting
+    start_s: NonNegative
+    end_s: NonNegative
+
+
+class AllocationHistory(Schedule):
+    """Everything that ran in a replay."""
+
+    objective_kind: ClassVar[Literal["proxy", "realised"] | None] = "realised"
+
+    runs: tuple[Run, ...]
+
+
+def evaluate(instance: AllocationInstance, history: AllocationHistory) -> Evaluation:
+    """Energy (a node's cost rate while 1..G of its GPUs are in use; idle nodes cost nothing) and weighted tardiness.
+
+    Raises
+    ------
+    OptschedError : a run names an unknown job or node.
+    """
+    jobs = {job.id: j for j, job in enumerate(instance.jobs)}
+    nodes = {node.id: n for n, node in enumerate(instance.nodes)}
+    completion: dict[int, float] = {}
+    for run in history.runs:
+        j = entry(jobs, run.job, "job")
+        entry(nodes, run.node, "node")
+        completion[j] = max(completion.get(j, 0.0), run.end_s)
+    energy = []
+    for node_id, levels in levels_by_node(history).items():
+        node = instance.nodes[nodes[node_id]]
+        rates = (0.0, *instance.gpu_types[node.gpu_type].node_cost_per_h)
+        energy += [rates[min(used, len(rates) - 1)] * (end - start) / 3600 for start, end, used in levels]
+    late = [instance.jobs[j].weight_per_s * max(0.0, end - instance.jobs[j].due_s) for j, end in completion.items()]
+    return Evaluation.of({"energy": fsum(energy), "tardiness": fsum(late)}, SIGNS)
+
+
+def levels_by_node(history: AllocationHistory) -> dict[str, list[tuple[float, float, int]]]:
+    """(start, end, GPUs in use) of every stretch between events, by node."""
+    changes: dict[str, dict[float, int]] = defaultdict(lambda: defaultdict(int))
+    for run in history.runs:
+        changes[run.node][run.start_s] += run.gpus
+        changes[run.node][run.end_s] -= run.gpus
+    levels = {}
+    for node, change in changes.items():
+        used, rows = 0, []
+        times = sorted(change)
+        for start, end in itertools.pairwise(times):
+            used += change[start]
+            rows.append((start, end, used))
+        levels[node] = rows
+    return levels
+
+
+def check(instance: AllocationInstance, history: AllocationHistory) -> list[Violation]:
+    """Capacity at every time, one node a job at a time, all work done, nothing before submission."""
+    jobs = {job.id: job for job in instance.jobs}
+    nodes = {node.id: node for node in instance.nodes}
+    found = []
+    by_job: dict[str, list[Run]] = defaultdict(list)
+    for run in history.runs:
+        if run.job not in jobs:
+            found.append(Violation("unknown job", job=run.job))
+        elif run.node not in nodes:
+            found.append(Violation("unknown node", job=run.job, place=run.node))
+        elif run.end_s <= run.start_s:
+            found.append(Violation("run without length", run.job, run.node, run.start_s))
+        else:
+            by_job[run.job].append(run)
+    for node_id, levels in levels_by_node(history).items():
+        for start, _, used in levels if node_id in nodes else ():
+            if used > nodes[node_id].gpus:
+                found.append(Violation("GPUs above the node's", None, node_id, start, used - nodes[node_id].gpus))
+    for job in instance.jobs:
+        found += _of_job(instance, job, sorted(by_job[job.id], key=lambda run: run.start_s))
+    return found
+
+
+def _of_job(instance: AllocationInstance, job: Job, runs: list[Run]) -> list[Violation]:
+    found = []
+    done = 0.0
+    kinds = {node.id: node.gpu_type for node in instance.nodes}
+    for i, run in enumerate(runs):
+        times = job.time_s.get(kinds[run.node], ())
+        time = times[run.gpus - 1] if run.gpus <= len(times) else None
+        if time is None:
+            found.append(Violation("job cannot run so", job.id, run.node, run.start_s, detail=f"with {run.gpus} GPUs"))
+            continue
+        lost = instance.migration_cost_s if i else 0.0
+        done += max(0.0, run.end_s - run.start_s - lost) / time
+        if run.start_s < job.submit_s - WORK_TOLERANCE:
+            found.append(Violation("runs before it is submitted", job.id, run.node, run.start_s, job.submit_s - run.start_s))
+        if i and run.start_s < runs[i - 1].end_s - WORK_TOLERANCE:
+            overlap = runs[i - 1].end_s - run.start_s
+            found.append(Violation("runs twice at a time", job.id, run.node, run.start_s, overlap))
+    if not found and abs(done - 1) > WORK_TOLERANCE:
+        rule = "work not finished" if done < 1 else "work done more than once"
+        found.append(Violation(rule, job.id, amount=abs(1 - done)))
+    return found
