@@ -14,19 +14,18 @@ An instance goes in, a schedule with a certificate comes out:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.instances import Instance, load
-from optsched.result import Result, load_result
+from optsched.result import Result, load_result, versions
 from optsched.schedules import Evaluation, Schedule, Violation, evaluate
 from optsched.schedules import check as _check
 
 if TYPE_CHECKING:
     from optsched.exact import Report
 
-__version__ = version("optsched")
+__version__ = versions().get("optsched", "not installed")
 
 __all__ = [
     "CertificateError",

@@ -1,0 +1,196 @@
+"""Replays of allocation: the paper's cluster to the digit, honest policies, and a referee that sees through histories."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.errors import OptschedError
+from optsched.instances.generators import andreas
+from optsched.rolling.loop import policies, replay
+from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
+from tests.oracle import tiny
+
+# the authors' program, re-run: FIFO = EDF = PS 1.813, greedy in EDF order 1.216 EUR; exact optimum of the proxy 1.226
+ARMIDA = {"fifo": 1.813, "edf": 1.813, "ps": 1.813, "preemptive-edf": 1.216, "rolling:exact": 1.226}
+
+
+@pytest.mark.parametrize(("policy", "published"), ARMIDA.items())
+def test_armida_event_driven(examples: Path, policy: str, published: float) -> None:
+    result = replay(optsched.load(examples / "armida.json"), policy)
+    assert result.objective == pytest.approx(published, rel=0.005)
+    assert result.objective_kind == "realised"
+
+
+@pytest.mark.parametrize("policy", ["fifo", "edf", "ps"])
+def test_armida_every_five_minutes(examples: Path, policy: str) -> None:
+    """Non-preemptive rules keep what runs, so deciding more often changes nothing."""
+    assert replay(optsched.load(examples / "armida.json"), policy, period_s=300).objective == pytest.approx(1.813, rel=0.005)
+
+
+def test_armida_rolling_and_randomized_greedy(examples: Path) -> None:
+    instance = optsched.load(examples / "armida.json")
+    rolling = replay(instance, "rolling")
+    assert rolling.objective < 1.17
+    assert rolling.components["tardiness"] >= 0.075  # J9 alone cannot avoid that
+    assert replay(instance, "randomized-greedy").objective == pytest.approx(1.237, rel=0.02)
+
+
+@pytest.mark.parametrize("policy", policies("allocation"))
+def test_every_policy_finishes_every_tiny_replay(policy: str) -> None:
+    for seed in range(6):
+        instance = andreas(1 + seed % 2, 2, jobs=5, seed=seed)
+        result = replay(instance, policy, seed=seed)
+        assert check(instance, result.schedule) == []  # type: ignore[arg-type]
+        assert result.options["figures"]["fallbacks"] == 0, result.message
+
+
+@pytest.mark.slow
+def test_rolling_wins_the_high_load_cells() -> None:
+    """Ten nodes, a hundred jobs: at least a fifth below randomized greedy on the mean of three seeds."""
+    for case in (1, 2):
+        made = [andreas(case, 10, seed=seed) for seed in range(3)]
+        mean = {p: sum(replay(i, p).objective for i in made) / len(made) for p in ("rolling", "randomized-greedy")}
+        assert mean["rolling"] < 0.8 * mean["randomized-greedy"]
+
+
+def test_same_seed_same_replay(examples: Path) -> None:
+    instance = optsched.load(examples / "armida.json")
+    logs: list[list[dict[str, Any]]] = [[], []]
+    runs = [replay(instance, "randomized-greedy", seed=4, log=log.append) for log in logs]
+    assert logs[0] == logs[1]
+    assert runs[0].schedule == runs[1].schedule
+
+
+class Peeks:
+    """Looks for anything that it must not know."""
+
+    def reset(self, seed: int) -> None:
+        self.names: set[str] = set()
+
+    def decide(self, snapshot: Any) -> Any:
+        assert all(job.submit_s <= snapshot.now_s for job in snapshot.jobs)
+        assert snapshot.meta == {}
+        self.names |= {job.id for job in snapshot.jobs}
+        return optsched.solve(snapshot, "greedy").schedule
+
+
+class Raises:
+    """A policy with a bug."""
+
+    def reset(self, seed: int) -> None: ...
+
+    def decide(self, snapshot: Any) -> Any:
+        raise ZeroDivisionError("oops")
+
+
+class Cheats(Raises):
+    """A policy that gives every job every GPU."""
+
+    def decide(self, snapshot: Any) -> Any:
+        from optsched.schedules.allocation import AllocationSchedule, Assignment
+
+        node = snapshot.nodes[0]
+        return AllocationSchedule(assignments=tuple(Assignment(job=j.id, node=node.id, gpus=1) for j in snapshot.jobs))
+
+
+def test_a_policy_cannot_peek(examples: Path) -> None:
+    policy = Peeks()
+    replay(optsched.load(examples / "armida.json"), policy)
+    assert len(policy.names) == 8
+
+
+@pytest.mark.parametrize(("policy", "word"), [(Raises(), "Raises raised ZeroDivisionError"), (Cheats(), "Cheats: GPUs above")])
+def test_failures_are_caught_by_name_and_counted(examples: Path, policy: Any, word: str) -> None:
+    result = replay(optsched.load(examples / "armida.json"), policy)
+    assert word in (result.message or "")
+    assert result.options["figures"]["fallbacks"] > 0
+
+
+def test_unknown_policy_and_family() -> None:
+    with pytest.raises(OptschedError, match="allocation has no policy 'magic'"):
+        replay(tiny.allocation(1), "magic")
+    with pytest.raises(OptschedError, match="nothing in rolling for the family 'geo'"):
+        replay(tiny.geo(1))
+
+
+def history(*runs: tuple[str, str, int, float, float]) -> AllocationHistory:
+    names = ("job", "node", "gpus", "start_s", "end_s")
+    return AllocationHistory(runs=tuple(Run(**dict(zip(names, run, strict=True))) for run in runs))
+
+
+def two_jobs(**changes: Any) -> Any:
+    """a: 100 s on one GPU, 60 on two, due 50; b: 40 s on one; a node of two GPUs at 36 and 54 EUR/h."""
+    fields: dict[str, Any] = {
+        "currency": "EUR",
+        "now_s": 0,
+        "scheduling_interval_s": 10,
+        "postponement_penalty": 1,
+        "gpu_types": {"A": {"node_cost_per_h": [36, 54]}},
+        "nodes": [{"id": "n", "gpu_type": "A", "gpus": 2}],
+        "jobs": [
+            {"id": "a", "submit_s": 0, "due_s": 50, "weight_per_s": 1, "time_s": {"A": [100, 60]}},
+            {"id": "b", "submit_s": 10, "due_s": 500, "weight_per_s": 1, "time_s": {"A": [40]}},
+        ],
+    }
+    return tiny.make("allocation", **(fields | changes))
+
+
+def test_realised_cost_by_hand() -> None:
+    """One GPU for 10 s, two for 40 s, one for 50 s: 36*60/3600 + 54*40/3600; a is 50 s late."""
+    judged = evaluate(two_jobs(), history(("a", "n", 1, 0, 100), ("b", "n", 1, 10, 50)))
+    assert judged.components == {"energy": pytest.approx(0.6 + 0.6), "tardiness": pytest.approx(50)}
+
+
+@pytest.mark.parametrize(
+    ("runs", "rules"),
+    [
+        ([("a", "n", 1, 0, 100), ("b", "n", 1, 10, 50)], []),
+        ([("a", "n", 2, 0, 30), ("a", "n", 1, 30, 80), ("b", "n", 1, 30, 70)], []),  # half with two GPUs, half with one
+        ([("a", "n", 1, 0, 99), ("b", "n", 1, 10, 50)], ["work not finished"]),
+        ([("a", "n", 1, 0, 101), ("b", "n", 1, 10, 50)], ["work done more than once"]),
+        ([("a", "n", 1, 0, 100)], ["work not finished"]),
+        ([("a", "n", 1, 0, 100), ("b", "n", 1, 5, 45)], ["runs before it is submitted"]),
+        ([("a", "n", 2, 0, 60), ("b", "n", 1, 10, 50)], ["GPUs above the node's"]),
+        ([("a", "n", 1, 0, 50), ("a", "n", 1, 40, 90), ("b", "n", 1, 90, 130)], ["runs twice at a time"]),
+        ([("a", "x", 1, 0, 100), ("b", "n", 1, 10, 50)], ["unknown node", "work not finished"]),
+    ],
+)
+def test_the_referee_of_histories(runs: list[Any], rules: list[str]) -> None:
+    assert [v.rule for v in check(two_jobs(), history(*runs))] == rules
+
+
+def test_migrations_cost_work() -> None:
+    """5 s of every run but a job's first bring nothing."""
+    moved = [("a", "n", 2, 0, 30), ("a", "n", 1, 30, 80), ("b", "n", 1, 30, 70)]
+    assert [v.rule for v in check(two_jobs(migration_cost_s=5), history(*moved))] == ["work not finished"]
+    moved[1] = ("a", "n", 1, 30, 85)
+    assert check(two_jobs(migration_cost_s=5), history(*moved)) == []
+    for seed in range(2):
+        instance = andreas(1, 3, jobs=9, seed=seed).model_copy(update={"migration_cost_s": 120.0})
+        assert replay(instance, "rolling").options["figures"]["fallbacks"] == 0
+
+
+def test_the_command(examples: Path, tmp_path: Path) -> None:
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "optsched", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    armida, result, log = examples / "armida.json", tmp_path / "r.json", tmp_path / "log.jsonl"
+    done = run("replay", armida, "-o", result, "--log", log)
+    assert done.returncode == 0, done.stderr
+    assert "1.16" in done.stdout
+    assert run("check", armida, result).returncode == 0
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [row["time_s"] for row in rows] == sorted(row["time_s"] for row in rows)
+    table = run("replay", armida, "--policy", "fifo", "--policy", "edf")
+    assert table.stdout.count("1.81") == 2
+    wrong = run("replay", armida, "--policy", "magic")
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.strip().splitlines()) == 1
