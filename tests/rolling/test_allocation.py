@@ -194,3 +194,22 @@ def test_the_command(examples: Path, tmp_path: Path) -> None:
     wrong = run("replay", armida, "--policy", "magic")
     assert wrong.returncode == 2
     assert len(wrong.stderr.strip().splitlines()) == 1
+
+
+def test_look_ahead_counts_what_it_decodes() -> None:
+    """Encoding a schedule and decoding it again keeps jobs, types and GPUs, and the model calls it feasible."""
+    from optsched.models.allocation.look_ahead import LookAhead
+    from optsched.solvers.linear_form import linear_form
+
+    for seed in range(60):
+        instance: Any = tiny.allocation(seed)
+        schedule: Any = optsched.solve(instance, "greedy").schedule
+        model = LookAhead(instance)
+        model.encode(schedule)
+        form = linear_form(model)
+        start = form.start()
+        assert start is not None
+        assert form.violation(start) < 1e-9
+        kinds = {node.id: (node.gpu_type, node.gpus) for node in instance.nodes}
+        before, after = (sorted((a.job, kinds[a.node], a.gpus) for a in s.assignments) for s in (schedule, model.decode()))
+        assert before == after

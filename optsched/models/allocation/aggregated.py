@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
 from optsched.models.allocation.options import options
-from optsched.models.allocation.patterns import Pattern, count_patterns, patterns
+from optsched.models.allocation.patterns import Pattern, count_patterns, patterns, sizes_of
 from optsched.models.allocation.placed import Placed, by_node
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
@@ -41,7 +41,7 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         """Too many packing patterns, or firsts by option and pattern."""
         total = columns = 0
         for k, c in enumerate(instance.node_classes):
-            sizes = _sizes(instance, k)
+            sizes = sizes_of(instance, k)
             total += count_patterns(c.gpus, sizes)
             for size in sizes:
                 options_of_size = int(np.isfinite(instance.columns.time_s[:, k, size - 1]).sum())
@@ -55,7 +55,7 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         """Everything that both readings share: others, at most one role a job, nodes to use, objective."""
         instance, m = self.instance, self.pyomo
         self.listed = options(instance)
-        self.sizes = [_sizes(instance, k) for k in range(len(instance.node_classes))]
+        self.sizes = [sizes_of(instance, k) for k in range(len(instance.node_classes))]
         self.patterns = [patterns(c.gpus, s) for c, s in zip(instance.node_classes, self.sizes, strict=True)]
         m.other = pyo.Var(range(len(self.listed)), domain=pyo.Binary)
         self.other = list(m.other.values())
@@ -292,9 +292,3 @@ class AggregatedEarliest(Aggregated):
 
 
 READINGS = {"cheapest": AggregatedCheapest, "earliest": AggregatedEarliest}
-
-
-def _sizes(instance: AllocationInstance, k: int) -> tuple[int, ...]:
-    """Numbers of GPUs with which some known job runs on class k."""
-    runs = np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)
-    return tuple(int(g) + 1 for g in np.flatnonzero(runs))

@@ -18,7 +18,8 @@ import pyomo.environ as pyo
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
 from optsched.models.allocation.options import options
-from optsched.models.allocation.patterns import patterns
+from optsched.models.allocation.patterns import patterns, sizes_of
+from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
 from optsched.schedules.allocation import AllocationSchedule, Assignment
@@ -59,10 +60,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
         """Rows: a job once, patterns filled, nodes there are, nodes to use."""
         instance, m = self.instance, self.pyomo
         listed, waiting = options(instance), self.waiting_cost()
-        sizes = [
-            tuple(int(g) + 1 for g in np.flatnonzero(np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)))
-            for k in range(len(instance.node_classes))
-        ]
+        sizes = [sizes_of(instance, k) for k in range(len(instance.node_classes))]
         most = np.array([c.gpus for c in instance.node_classes], dtype=np.int64)
         # one variable for each option and total of its node
         totals = most[listed.node_class] - listed.gpus + 1
@@ -105,15 +103,26 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
         m.objective = pyo.Objective(expr=value)
 
     def encode(self, schedule: AllocationSchedule) -> None:
-        """Not needed: a policy starts it cold."""
-        raise NotImplementedError
+        """Set the runs and the counts."""
+        for variable in self.run + self.count:
+            variable.set_value(0, skip_validation=True)
+        columns = (self.listed.job[self.option], self.listed.node_class[self.option], self.listed.gpus[self.option], self.total)
+        index = {key: i for i, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
+        cells = {cell: i for i, cell in enumerate(self.cells)}
+        classes = {n: k for k, c in enumerate(self.instance.node_classes) for n in c.nodes}
+        for n, placed in by_node(self.instance, schedule).items():
+            k, gpus = classes[n], [p.gpus for p in placed]
+            for p in placed:
+                self.run[index[p.job, k, p.gpus, sum(gpus)]].set_value(1, skip_validation=True)
+            count = self.count[cells[k, tuple(gpus.count(size) for size in sizes_of(self.instance, k))]]
+            count.set_value(count.value + 1, skip_validation=True)
 
     def decode(self) -> AllocationSchedule:
         """Name the nodes: patterns get nodes of their class, jobs the slots of their size and total."""
         slots: dict[tuple[int, int, int], list[int]] = defaultdict(list)
         for k, node_class in enumerate(self.instance.node_classes):
             nodes = iter(node_class.nodes)
-            sizes = _sizes_of(self.instance, k)
+            sizes = sizes_of(self.instance, k)
             for (c, pattern), variable in zip(self.cells, self.count, strict=True):
                 for _ in range(round(variable.value or 0) if c == k else 0):
                     node = next(nodes)
@@ -129,11 +138,6 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
             job = self.instance.known_jobs[int(self.listed.job[o])].id
             assignments.append(Assignment(job=job, node=self.instance.nodes[node].id, gpus=g))
         return AllocationSchedule(assignments=tuple(assignments))
-
-
-def _sizes_of(instance: AllocationInstance, k: int) -> tuple[int, ...]:
-    runs = np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)
-    return tuple(int(g) + 1 for g in np.flatnonzero(runs))
 
 
 def _gpus(pattern: tuple[int, ...], sizes: tuple[int, ...]) -> int:

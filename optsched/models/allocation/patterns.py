@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
+from optsched.instances.allocation import AllocationInstance
+
 Pattern = tuple[int, ...]
 
 
@@ -29,3 +33,9 @@ def count_patterns(gpus: int, sizes: tuple[int, ...]) -> int:
         for total in range(size, gpus + 1):
             ways[total] += ways[total - size]
     return sum(ways) - 1
+
+
+def sizes_of(instance: AllocationInstance, k: int) -> tuple[int, ...]:
+    """Numbers of GPUs with which some known job runs on class k."""
+    runs = np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)
+    return tuple(int(g) + 1 for g in np.flatnonzero(runs))

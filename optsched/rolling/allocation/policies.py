@@ -39,8 +39,9 @@ class NonPreemptive:
 def look_ahead(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     """The exact optimum of the look-ahead objective."""
     model = LookAhead(snapshot)
+    model.encode(HEURISTICS["greedy"](snapshot, seed))
     form = linear_form(model)
-    outcome = backend("highs").solve(model, form, Task(seed=seed, gap=1e-6), Monitor(Clock(), 1))
+    outcome = backend("highs").solve(model, form, Task(seed=seed, gap=1e-6, start=True), Monitor(Clock(), 1))
     if outcome.x is None:
         raise OptschedError(f"look-ahead: the solver ended with {outcome.termination}")
     form.store(outcome.x)
