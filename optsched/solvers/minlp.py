@@ -8,10 +8,11 @@ caller: it can be ended at once, and a crash is an answer. The worker is kept fo
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
-import queue
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -26,7 +27,7 @@ from optsched.solvers.monitor import POLL_S, Monitor
 
 Answer = dict[str, Any]
 
-MARGIN_S = 0.2  # SCIP ends a little after its limit
+MARGIN_S = 0.5  # SCIP ends a little after its limit
 
 
 class Worker:
@@ -52,13 +53,17 @@ class Worker:
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
+        told = False
         try:
             process.stdin.write(line)
             process.stdin.flush()
             while not select.select([process.stdout], [], [], POLL_S)[0]:
-                if monitor.stopping:
+                if monitor.left_behind:  # past the deadline and its grace: nobody waits for the answer any more
                     self.end()
                     return None
+                if monitor.stopping == "interrupted" and not told:
+                    told = True
+                    os.killpg(process.pid, signal.SIGINT)  # SCIP stops by itself, with what it has
             reply = process.stdout.readline()
         except BrokenPipeError:
             reply = b""
@@ -81,7 +86,8 @@ class Worker:
     def end(self) -> None:
         """End the process, if there is one."""
         if self._process is not None:
-            self._process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
 
@@ -134,19 +140,29 @@ def answer(asked: Answer) -> Answer:
     }
 
 
+def _die_with_parent() -> None:
+    """Go on in a child, and end that as soon as whoever asked is gone.
+
+    A thread could not do it: PySCIPOpt keeps the interpreter's lock while it solves.
+    """
+    asker, solver = os.getppid(), os.fork()
+    if solver == 0:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while os.waitpid(solver, os.WNOHANG)[0] == 0:
+        if os.getppid() != asker:
+            os.kill(solver, signal.SIGKILL)
+            break
+        time.sleep(0.1)
+    os._exit(0)
+
+
 def serve() -> None:
     """Answer questions from standard input until it closes."""
+    _die_with_parent()
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # SCIP prints there
-    lines: queue.Queue[str | None] = queue.Queue()
-
-    def read() -> None:
-        for line in sys.stdin:
-            lines.put(line)
-        os._exit(0)  # whoever asked is gone: end, whatever is being solved
-
-    threading.Thread(target=read, daemon=True).start()
-    while (line := lines.get()) is not None:
+    for line in sys.stdin:
         try:
             reply = answer(json.loads(line))
         except Exception as error:

@@ -321,7 +321,7 @@ def test_the_minlp_worker_survives_a_crash_and_keeps_what_scip_found() -> None:
     instance = tiny.allocation(5)
     first = optsched.solve(instance, formulation="printed")
     assert WORKER._process is not None
-    WORKER._process.kill()
+    WORKER.end()
     assert optsched.solve(instance, formulation="printed").objective == first.objective
     limited = optsched.solve(andreas(1, 3, jobs=9, seed=2, all_submitted=True), formulation="printed", time_limit=60)
     assert limited.bound is not None
