@@ -46,8 +46,7 @@ def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     try:
-        raw = pydantic_core.from_json(data, allow_inf_nan=True)
-        json.loads(data, object_pairs_hook=_without_repeats)
+        raw = json.loads(data, object_pairs_hook=_without_repeats)
     except _RepeatedKey as error:
         raise InputError(path, str(error), "stands twice in one object") from None
     except (ValueError, RecursionError) as error:
