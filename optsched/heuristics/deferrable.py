@@ -1,13 +1,17 @@
-"""deferrable: a feasible schedule in milliseconds, for a start and for when time runs out."""
+"""deferrable: dispatch rules (FIFO, SJF, Tetris) and a greedy over all jobs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from optsched.heuristics.time_indexed import construct
+from optsched.decomposition.construct import construct
+from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, to_schedule
-from optsched.schedules.deferrable import DeferrableSchedule
+from optsched.models.time_indexed import Program
+from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 
 def greedy(instance: DeferrableInstance, seed: int = 0) -> DeferrableSchedule:
@@ -17,4 +21,65 @@ def greedy(instance: DeferrableInstance, seed: int = 0) -> DeferrableSchedule:
     return to_schedule(instance, options, construct(options, order))
 
 
-HEURISTICS = {"greedy": greedy}
+Rank = Callable[[DeferrableInstance], Floats]
+"""Order of the jobs, shape (J,): the least first."""
+
+
+def dispatch(instance: DeferrableInstance, rank: Rank, slots: int | None = None) -> DeferrableSchedule:
+    """Slot by slot, the jobs in their windows by rank, each started if it fits from there to its end (back-filling).
+
+    Parameters
+    ----------
+    slots : only the first so many; a replay needs the present one.
+    """
+    jobs, left = instance.columns, instance.capacity_cores.copy()
+    last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
+    waiting = np.argsort(rank(instance), kind="stable")
+    starts = []
+    for slot in range(min(slots or instance.horizon, instance.horizon)):
+        waiting = waiting[last[waiting] >= slot]
+        here = waiting[(jobs.earliest[waiting] <= slot) & (jobs.cores[waiting] <= left[slot] + 1e-9)]
+        begun = []
+        for j in here.tolist():
+            window = left[slot : slot + int(jobs.duration[j])]
+            if window[0] < 1e-9:
+                break
+            if (window >= jobs.cores[j] - 1e-9).all():
+                window -= jobs.cores[j]
+                begun.append(j)
+                starts.append(Start(job=instance.jobs[j].id, start=slot))
+        if begun:
+            waiting = waiting[~np.isin(waiting, begun)]
+    return DeferrableSchedule(starts=tuple(starts))
+
+
+def fifo(instance: DeferrableInstance) -> Floats:
+    """First in, first out: by submission."""
+    return np.asarray(instance.columns.submitted, dtype=float)
+
+
+def sjf(instance: DeferrableInstance) -> Floats:
+    """Shortest job first."""
+    return np.asarray(instance.columns.duration, dtype=float)
+
+
+def tetris(instance: DeferrableInstance) -> Floats:
+    """Tetris: the job that packs best (its cores times those free, so the largest that fits) first, the shorter on a tie."""
+    jobs = instance.columns
+    return np.asarray(-jobs.cores + jobs.duration / (jobs.duration.max(initial=0) + 1) * 1e-6, dtype=float)
+
+
+RULES: dict[str, Rank] = {"fifo": fifo, "sjf": sjf, "tetris": tetris}
+
+
+def rule(rank: Rank, slots: int | None = None) -> Callable[[DeferrableInstance, int], DeferrableSchedule]:
+    """The rule as a heuristic."""
+
+    def construct_by_rank(instance: DeferrableInstance, seed: int = 0) -> DeferrableSchedule:
+        return dispatch(instance, rank, slots)
+
+    construct_by_rank.__doc__ = rank.__doc__
+    return construct_by_rank
+
+
+HEURISTICS = {"greedy": greedy, **{name: rule(rank) for name, rank in RULES.items()}}

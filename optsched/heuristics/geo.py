@@ -1,11 +1,20 @@
-"""geo: a feasible schedule in milliseconds, for a start and for when time runs out."""
+"""geo: dispatch rules of the paper (S0, S1, S2), the job's own best option on arrival, and a greedy over all jobs."""
 
 from __future__ import annotations
 
-from optsched.heuristics.time_indexed import construct, densest_first
+from collections.abc import Callable
+
+import numpy as np
+
+from optsched.decomposition.construct import construct, densest_first
+from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.models.geo import program, to_schedule
+from optsched.models.time_indexed import Program
 from optsched.schedules.geo import GeoSchedule
+
+Wish = Callable[[GeoInstance, Program], Floats]
+"""How much each option is liked, shape (n,); minus infinity refuses it."""
 
 
 def greedy(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
@@ -14,4 +23,61 @@ def greedy(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
     return to_schedule(instance, options, departure, construct(options, densest_first(options)))
 
 
-HEURISTICS = {"greedy": greedy}
+def in_order_of_arrival(wish: Wish) -> Callable[[GeoInstance, int], GeoSchedule]:
+    """A dispatch rule: jobs as they are submitted, each at the option that it likes best among those that still fit."""
+
+    def dispatch(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
+        options, departure = program(instance)
+        order = np.argsort(instance.columns.submitted, kind="stable")
+        chosen = construct(options, order, wish(instance, options))
+        return to_schedule(instance, options, departure, chosen)
+
+    dispatch.__doc__ = wish.__doc__
+    return dispatch
+
+
+def _delay(instance: GeoInstance, options: Program) -> Ints:
+    return options.start - instance.columns.submitted[options.job]
+
+
+def _at_home(instance: GeoInstance, options: Program) -> np.ndarray:
+    return np.asarray(options.place == instance.columns.source[options.job])
+
+
+def local(instance: GeoInstance, options: Program) -> Floats:
+    """S0, local first come, first served: at its source or where it already went, as soon as it fits."""
+    may = _at_home(instance, options) | (instance.columns.bound_for[options.job] >= 0)
+    return np.where(may, -_delay(instance, options).astype(float), -np.inf)
+
+
+def _at_once_or_where_least(instance: GeoInstance, options: Program, signal: Floats) -> Floats:
+    """Now at the source; else away by the present signal, as soon as it fits; else later at the source."""
+    late = _delay(instance, options) / (instance.horizon + 1)
+    pue = np.array([site.pue for site in instance.sites])
+    away = 2 - (signal[:, 0] * pue).argsort().argsort()[options.place] / len(instance.sites) - late / len(instance.sites)
+    home = _at_home(instance, options)
+    return np.where(home, np.where(late == 0, 3.0, -late), away)
+
+
+def price_greedy(instance: GeoInstance, options: Program) -> Floats:
+    """S1: at once at its source, else to the site with the lowest price of energy that has room, else later at its source."""
+    return _at_once_or_where_least(instance, options, instance.price)
+
+
+def carbon_greedy(instance: GeoInstance, options: Program) -> Floats:
+    """S2: at once at its source, else to the site with the cleanest energy that has room, else later at its source."""
+    return _at_once_or_where_least(instance, options, instance.carbon)
+
+
+def best(instance: GeoInstance, options: Program) -> Floats:
+    """On arrival every job takes the site and start of most utility among those that still fit."""
+    return options.value
+
+
+HEURISTICS = {
+    "greedy": greedy,
+    "local-fcfs": in_order_of_arrival(local),
+    "price-greedy": in_order_of_arrival(price_greedy),
+    "carbon-greedy": in_order_of_arrival(carbon_greedy),
+    "best-on-arrival": in_order_of_arrival(best),
+}

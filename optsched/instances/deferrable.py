@@ -48,7 +48,7 @@ class JobColumns:
 
 
 class DeferrableInstance(Instance):
-    """Deferrable jobs over T = len(capacity) slots of `slot_s` seconds."""
+    """Deferrable jobs over T = len(capacity) slots of `slot_s` seconds; `now` is the slot of a replay that slot 0 is."""
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     problem: ClassVar[str] = "deferrable"
@@ -58,6 +58,7 @@ class DeferrableInstance(Instance):
     delay_penalty: NonNegative
     overload_penalty: NonNegative
     forecast: dict[str, Any] | None = None
+    now: Natural = 0
     jobs: tuple[Job, ...]
 
     @model_validator(mode="after")
@@ -90,6 +91,11 @@ class DeferrableInstance(Instance):
     def capacity_cores(self) -> Floats:
         """Capacity as a column, shape (T,)."""
         return frozen(np.array(self.capacity, dtype=float))
+
+    @property
+    def now_s(self) -> float:
+        """The present of a snapshot, in seconds of the replay."""
+        return self.now * self.slot_s
 
     @property
     def unit(self) -> str:

@@ -50,7 +50,11 @@ class Link(Data):
 
 
 class Job(Data):
-    """A job of `gpus` GPUs for `duration` slots, submitted at its source; its start may lag by `slack` slots."""
+    """A job of `gpus` GPUs for `duration` slots, submitted at its source; its start may lag by `slack` slots.
+
+    In a snapshot of a replay a job may have left its source already: it is bound for site `bound_for`, where it arrives in
+    slot `arrives`, and can run nowhere else. Its migration is paid, its result still has to return to the source.
+    """
 
     id: Identifier
     source: str
@@ -60,23 +64,30 @@ class Job(Data):
     slack: Natural
     data_gb: NonNegative
     model_gb: NonNegative
+    bound_for: str | None = None
+    arrives: Natural = 0
 
 
 @dataclass(frozen=True)
 class JobColumns:
-    """Jobs as columns, in the file's order; slots, GPUs, GB; `source` indexes the sites."""
+    """Jobs as columns, in the file's order; slots, GPUs, GB; `source` and `bound_for` (or -1) index the sites."""
 
     source: Ints
     submitted: Ints
     gpus: Ints
     duration: Ints
     slack: Ints
+    bound_for: Ints
+    arrives: Ints
     data_gb: Floats
     model_gb: Floats
 
 
 class GeoInstance(Instance):
-    """Jobs of a network of sites over `horizon` slots of `slot_s` seconds."""
+    """Jobs of a network of sites over `horizon` slots of `slot_s` seconds.
+
+    `now` is the slot of the replay that slot 0 of a snapshot is, so that its first signal slot may have begun before.
+    """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     problem: ClassVar[str] = "geo"
@@ -89,6 +100,7 @@ class GeoInstance(Instance):
     idle_power_ratio: Annotated[float, Field(ge=0, le=1)]
     carbon_price_usd_per_t: NonNegative
     network_kwh_per_gb: NonNegative
+    now: Natural = 0
     sites: tuple[Site, ...] = Field(min_length=1)
     links: tuple[Link, ...]
     jobs: tuple[Job, ...]
@@ -101,7 +113,7 @@ class GeoInstance(Instance):
         ratio = self.signal_slot_s / self.slot_s
         if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9:
             refuse("signal_slot_s", f"{self.signal_slot_s:g} is not a multiple of slot_s = {self.slot_s:g}")
-        needed = -(-self.horizon // round(ratio))
+        needed = -(-(self.horizon + self.now % round(ratio)) // round(ratio))
         for n, site in enumerate(self.sites):
             for field in ("price_usd_per_mwh", "carbon_g_per_kwh"):
                 given = len(getattr(site, field))
@@ -117,8 +129,13 @@ class GeoInstance(Instance):
             if link.from_ == link.to:
                 refuse(f"links[{i}].to", f"links {link.to!r} to itself")
         for j, job in enumerate(self.jobs):
-            if job.source not in self.site_index:
-                refuse(f"jobs[{j}].source", f"unknown site {job.source!r}, known: {known}")
+            for field, named in (("source", job.source), ("bound_for", job.bound_for)):
+                if named is not None and named not in self.site_index:
+                    refuse(f"jobs[{j}].{field}", f"unknown site {named!r}, known: {known}")
+            if job.bound_for == job.source:
+                refuse(f"jobs[{j}].bound_for", f"is its source, {job.source!r}")
+            if job.bound_for is None and job.arrives:
+                refuse(f"jobs[{j}].arrives", "is given without bound_for")
         return self
 
     @cached_property
@@ -136,11 +153,14 @@ class GeoInstance(Instance):
     @cached_property
     def columns(self) -> JobColumns:
         """NumPy columns of the jobs."""
-        source = [self.site_index[job.source] for job in self.jobs]
+        index = self.site_index
+        source = [index[job.source] for job in self.jobs]
+        bound_for = [-1 if job.bound_for is None else index[job.bound_for] for job in self.jobs]
         ints = [[getattr(job, f) for job in self.jobs] for f in ("submitted", "gpus", "duration", "slack")]
+        arrives = [job.arrives for job in self.jobs]
         floats = [[getattr(job, f) for job in self.jobs] for f in ("data_gb", "model_gb")]
         return JobColumns(
-            *(frozen(np.array(column, dtype=np.int64)) for column in [source, *ints]),
+            *(frozen(np.array(column, dtype=np.int64)) for column in [source, *ints, bound_for, arrives]),
             *(frozen(np.array(column, dtype=float)) for column in floats),
         )
 
@@ -150,7 +170,7 @@ class GeoInstance(Instance):
         return round(self.signal_slot_s / self.slot_s)
 
     def _by_slot(self, field: str) -> Floats:
-        signal = np.arange(self.horizon) // self.slots_per_signal
+        signal = (np.arange(self.horizon) + self.now % self.slots_per_signal) // self.slots_per_signal
         rows = [np.array(getattr(site, field)[: signal[-1] + 1], dtype=float)[signal] for site in self.sites]
         return frozen(np.array(rows))
 
@@ -176,6 +196,11 @@ class GeoInstance(Instance):
     def open_parameters(self) -> dict[str, float]:
         """rho, the power of a GPU: the paper gives none, and it decides which sites earn anything."""
         return {"gpu_power_kw": self.gpu_power_kw}
+
+    @property
+    def now_s(self) -> float:
+        """The present of a snapshot, in seconds of the replay."""
+        return self.now * self.slot_s
 
     @property
     def unit(self) -> str:

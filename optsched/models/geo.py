@@ -26,14 +26,15 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     per_slot = hours * instance.gpu_revenue_usd_per_h - (1 - beta) * (usd + grams)
     worth = np.concatenate([np.zeros((len(instance.sites), 1)), np.cumsum(per_slot, axis=1)], axis=1)
 
-    pairs = sorted(_pairs(instance, jobs.source))
+    pairs = _pairs(instance)
     pair_job, pair_site = (np.array([p[i] for p in pairs], dtype=np.int64) for i in (0, 1))
     first, last = jobs.submitted[pair_job].copy(), (jobs.submitted + jobs.slack)[pair_job]
     away = np.flatnonzero(pair_site != jobs.source[pair_job])
+    gone = jobs.bound_for[pair_job] >= 0
     for p in away.tolist():
         out, back = _paths(instance, int(jobs.source[pair_job[p]]), int(pair_site[p]))
         size = float(jobs.data_gb[pair_job[p]] + jobs.model_gb[pair_job[p]])
-        first[p] += out.delay_slots(size, instance.slot_s)
+        first[p] = jobs.arrives[pair_job[p]] if gone[p] else first[p] + out.delay_slots(size, instance.slot_s)
         last[p] -= back.delay_slots(float(jobs.model_gb[pair_job[p]]), instance.slot_s)
     last = np.minimum(last, horizon - jobs.duration[pair_job])
     row, start = windows(first, last)
@@ -55,14 +56,16 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
                 along = instance.carbon[list(path.sites)]
                 intensity[a, b] = instance.network_kwh_per_gb * ((along[:-1] + along[1:]) / 2).sum(axis=0)
         model, size = float(jobs.model_gb[j]), float(jobs.data_gb[j] + jobs.model_gb[j])
+        done = np.minimum(end[chosen], horizon - 1)
+        value[chosen] -= model * (back.cost_usd_per_gb + usd_per_g * intensity[there, here][done])
+        if gone[p]:
+            continue
         submitted = int(jobs.submitted[j])
         window = intensity[here, there][submitted : submitted + ends[p + 1] - ends[p]]
         least = np.minimum.accumulate(window)
         improves = np.concatenate([[True], window[1:] < least[:-1]])
         departure[chosen] = submitted + np.maximum.accumulate(np.where(improves, np.arange(len(window)), 0))
-        done = np.minimum(end[chosen], horizon - 1)
         value[chosen] -= size * (out.cost_usd_per_gb + usd_per_g * least)
-        value[chosen] -= model * (back.cost_usd_per_gb + usd_per_g * intensity[there, here][done])
     return (
         Program(
             job=job,
@@ -79,13 +82,14 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     )
 
 
-def _pairs(instance: GeoInstance, source: Ints) -> list[tuple[int, int]]:
-    """(job, site) for every site that the job can reach and return from."""
+def _pairs(instance: GeoInstance) -> list[tuple[int, int]]:
+    """(job, site) in that order for every site that the job can reach and return from; only its own once it has left."""
     reach = [
         [n for n in range(len(instance.sites)) if n == s or ((s, n) in instance.paths and (n, s) in instance.paths)]
         for s in range(len(instance.sites))
     ]
-    return [(j, n) for j, s in enumerate(source.tolist()) for n in reach[s]]
+    jobs = zip(instance.columns.source.tolist(), instance.columns.bound_for.tolist(), strict=True)
+    return [(j, n) for j, (s, gone) in enumerate(jobs) for n in reach[s] if gone in (-1, n)]
 
 
 def _paths(instance: GeoInstance, here: int, there: int) -> tuple[Path, Path]:

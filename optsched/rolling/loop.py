@@ -1,10 +1,11 @@
-"""The loop of a replay: snapshot -> policy -> decision -> simulator, until all work is done; then the referee."""
+"""The loop of a replay: snapshot -> policy -> decision -> simulator, until nothing is left to decide; then the referee."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,18 @@ import numpy as np
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.result import Result, certified
-from optsched.rolling.policy import Policy
+from optsched.rolling.budget import Budgeted
+from optsched.rolling.checkpoint import Checkpoint
+from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.policy import Policy, Settings
+from optsched.rolling.policy import policy as named_policy
+from optsched.rolling.simulator import Simulator
 from optsched.rooms import room
+from optsched.schedules import evaluate
 from optsched.stop import Clock
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
+EVERY = 50  # decisions between checkpoints
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -38,10 +46,50 @@ class Counts:
         }
 
 
-def policies(family: str) -> dict[str, Callable[[], Policy]]:
-    """The policies of a family by name."""
-    found: dict[str, Callable[[], Policy]] = room("rolling", family).POLICIES
-    return found
+@dataclass
+class Run:
+    """A replay between two decisions: all that a checkpoint keeps."""
+
+    simulator: Simulator
+    policy: Policy
+    rescue: Callable[[Any, int], Any]
+    seed: int
+    counts: Counts = field(default_factory=Counts)
+    stalls: int = 0
+    spent_s: float = 0.0
+
+    def step(self, costs: bool) -> dict[str, Any] | None:
+        """Decide once; a row of the log, or None when nothing is left to decide."""
+        simulator = self.simulator
+        snapshot = simulator.snapshot()
+        if snapshot is None:
+            return None
+        began = time.perf_counter()
+        decision, failure = self._decide(snapshot)
+        if decision is None or self.stalls > MOST_STALLS:
+            failure = failure or "nothing was run for too long"
+            decision = self.rescue(snapshot, self.seed)
+            self.counts.fallbacks.append(failure)
+        self.counts.seconds.append(time.perf_counter() - began)
+        row: dict[str, Any] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
+        row["decision"] = simulator.apply(decision)
+        self.stalls = self.stalls + 1 if simulator.stalled else 0
+        row |= {"fallback": failure} if failure else {}
+        if costs:
+            row["objective"] = evaluate(simulator.truth, simulator.history()).objective
+        return row
+
+    def _decide(self, snapshot: Any) -> tuple[Any, str | None]:
+        """The policy's decision, or None and what was wrong with it."""
+        name = getattr(self.policy, "name", type(self.policy).__name__)
+        try:
+            decision = self.policy.decide(snapshot)
+            broken = self.simulator.refuses(snapshot, decision)
+        except CertificateError:
+            raise
+        except Exception as error:
+            return None, f"{name} raised {type(error).__name__}: {error}"
+        return (None, f"{name}: {broken[0]}") if broken else (decision, None)
 
 
 def replay(
@@ -49,73 +97,89 @@ def replay(
     policy: str | Policy = "rolling",
     *,
     period_s: float | None = None,
+    forecast: str = "perfect",
+    settings: Settings | None = None,
     seed: int = 0,
     log: Tell | None = None,
     progress: Tell | None = None,
+    checkpoint: str | Path | None = None,
+    every: int = EVERY,
+    resume: bool = False,
 ) -> Result:
-    """Replay an instance online under a policy; the history is judged by realised cost.
+    """Replay an instance online under a policy; what happened is judged by the referee, as an offline schedule would be.
 
     Parameters
     ----------
     policy : a name of `policies(family)`, or an object with `reset(seed)` and `decide(snapshot)`. What may not be known yet is
-        not in the snapshot that it gets. A policy that raises or decides something infeasible is caught, the greedy decides
-        instead, and the fallback is counted and logged.
-    period_s : decide at least this often while work is pending, besides at submissions and ends.
-    log : called with one JSON-able row an event.
+        not in the snapshot that it gets. A policy that raises, is out of time or decides something infeasible is caught, the
+        greedy decides instead, and the fallback is counted and logged.
+    period_s : decide at least this often while work is pending. forecast : a name of `FORECASTS`: what a snapshot shows of the
+        signals' future. settings : window, re-planning, budget of a decision, history.
+    log : called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.
+    progress : called with the same rows and what is left.
+    checkpoint : a folder that keeps the replay every `every` decisions. resume : go on from there.
 
     Raises
     ------
-    OptschedError : no such policy, or the family has no replay yet.
+    OptschedError : no such policy or forecast, a setting that it does not take, or the family has no replay.
     """
-    named = policies(instance.problem)
-    if isinstance(policy, str) and policy not in named:
-        raise OptschedError(f"{instance.problem} has no policy {policy!r}, it has: {', '.join(named)}")
+    settings, clock = settings or Settings(), Clock()
+    acting = named_policy(instance.problem, policy, settings) if isinstance(policy, str) else policy
+    name = policy if isinstance(policy, str) else type(policy).__name__
     if period_s is not None and not 0 < period_s < float("inf"):
         raise OptschedError(f"period must be a positive number of seconds, got {period_s}")
-    acting, name = (named[policy](), policy) if isinstance(policy, str) else (policy, type(policy).__name__)
-    rescue = room("heuristics", instance.problem).HEURISTICS["greedy"]
-    clock, counts = Clock(), Counts()
-    simulator = room("rolling", instance.problem).SIMULATOR(instance, period_s)
+    simulator = room("rolling", instance.problem).SIMULATOR(instance, period_s, named_forecast(forecast), seed)
+    if settings.budget_s is not None:
+        acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)
-    stalls = 0
-    while (snapshot := simulator.snapshot()) is not None:
-        began = time.perf_counter()
-        decision, failure = _decide(acting, snapshot, simulator)
-        if decision is None or stalls > MOST_STALLS:
-            failure = failure or "nothing was run for too long"
-            decision = rescue(snapshot, seed)
-            counts.fallbacks.append(failure)
-        counts.seconds.append(time.perf_counter() - began)
-        before, now = len(simulator.runs), simulator.now_s
-        simulator.apply(decision)
-        stalls = stalls + 1 if not simulator.running and len(simulator.runs) == before else 0
-        row = {"time_s": now, "waiting": snapshot.job_count, "decided": decision.jobs_run, "until_s": simulator.now_s}
-        row |= {"fallback": failure} if failure else {}
-        if log is not None:
-            log(row)
-        if progress is not None:
-            progress(row | {"left": sum(left > 0 for left in simulator.left.values())})
-    figures = counts.figures() | simulator.figures()
+    run = Run(simulator, acting, room("heuristics", instance.problem).HEURISTICS["greedy"], seed)
+    options: dict[str, Any] = {"policy": name, "period_s": period_s, "forecast": forecast}
+    for word in ("window_s", "replan_s", "budget_s"):
+        options[word] = getattr(settings, word)
+    options["history"] = None if settings.history is None else settings.history.sha256
+    keeper = None
+    if checkpoint is not None:
+        given = {"truth": instance, "history": settings.history}
+        keeper = Checkpoint(checkpoint, {"instance": instance.sha256, "seed": seed} | options, given)
+        run = _take_up(keeper, run, resume, log)
+    try:
+        while (row := run.step(log is not None or keeper is not None)) is not None:
+            if keeper is not None:
+                keeper.append(row)
+                if len(run.counts.seconds) % every == 0:
+                    keeper.save(run)
+            if log is not None:
+                log(row)
+            if progress is not None:
+                progress(row | {"left": run.simulator.unfinished})
+    finally:
+        if isinstance(run.policy, Budgeted):
+            run.policy.close()
+    if keeper is not None:
+        keeper.save(run)
+    fallbacks = run.counts.fallbacks
     return certified(
         instance,
-        simulator.history(),
+        run.simulator.history(),
         method=f"replay:{name}",
         termination="iteration_limit",
         bound=None,
         seconds=clock.elapsed_s(),
         seed=seed,
-        options={"policy": name, "period_s": period_s, "figures": figures},
-        message=f"{len(counts.fallbacks)} fallbacks, first: {counts.fallbacks[0]}" if counts.fallbacks else None,
+        options=options | {"figures": run.counts.figures() | run.simulator.figures()},
+        message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
     )
 
 
-def _decide(policy: Policy, snapshot: Any, simulator: Any) -> tuple[Any, str | None]:
-    """The policy's decision, or None and what was wrong with it."""
-    try:
-        decision = policy.decide(snapshot)
-        broken = simulator.refuses(snapshot, decision)
-    except CertificateError:
-        raise
-    except Exception as error:
-        return None, f"{type(policy).__name__} raised {type(error).__name__}: {error}"
-    return (None, f"{type(policy).__name__}: {broken[0]}") if broken else (decision, None)
+def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> Run:
+    """The kept run with its log told again, or the given one at its beginning."""
+    if not resume:
+        keeper.begin()
+        return run
+    kept = keeper.resume()
+    if kept is None:
+        return run
+    for row in kept[1] if log is not None else ():
+        log(row)  # type: ignore[misc]
+    found: Run = kept[0]
+    return found

@@ -1,11 +1,15 @@
-"""Policies: who decides on a snapshot. Every method is one; the non-preemptive rules remember what they started."""
+"""Policies: who decides on a snapshot. A snapshot is an instance, so every method of the house is a policy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache, partial
 from typing import Any, Protocol
 
+from optsched.errors import OptschedError
 from optsched.instances.base import Instance
+from optsched.rooms import room
 from optsched.schedules.base import Schedule
 
 
@@ -16,11 +20,39 @@ class Policy(Protocol):
         """Forget everything; the next snapshot is the first."""
 
     def decide(self, snapshot: Any) -> Schedule:
-        """A schedule for the snapshot."""
+        """A schedule for the snapshot, of which the present is carried out."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user may ask of a policy; None leaves it to the policy.
+
+    Attributes
+    ----------
+    window_s : plan only starts from now to then. replan_s : follow the last plan for so long. budget_s : wall time a decision.
+    history : an instance of past days, whose jobs tell what to expect.
+    """
+
+    window_s: float | None = None
+    replan_s: float | None = None
+    budget_s: float | None = None
+    history: Instance | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("window_s", "replan_s", "budget_s"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise OptschedError(f"{name.removesuffix('_s')} must be a positive number of seconds, got {value}")
+
+    def allow(self, policy: str, *names: str) -> None:
+        """Refuse what the policy does not take (a budget is for every policy)."""
+        for field in fields(self):
+            if field.name not in ("budget_s", *names) and getattr(self, field.name) is not None:
+                raise OptschedError(f"policy {policy} takes no {field.name.removesuffix('_s')}")
 
 
 class Heuristic:
-    """A heuristic or exact method on every snapshot: a rolling horizon of which only the present is carried out."""
+    """A heuristic on every snapshot, with a seed of its own for each."""
 
     def __init__(self, construct: Callable[[Any, int], Schedule]) -> None:
         self.construct = construct
@@ -31,6 +63,49 @@ class Heuristic:
         self.seed = seed
 
     def decide(self, snapshot: Instance) -> Schedule:
-        """The method's schedule; every decision has a seed of its own."""
+        """The heuristic's schedule."""
         self.seed += 1
         return self.construct(snapshot, self.seed)
+
+
+Factory = Callable[[Settings], Policy]
+
+
+def plain(name: str, construct: Callable[[Any, int], Schedule]) -> Factory:
+    """The policy of a heuristic, which takes no settings."""
+    return partial(_plain, name, construct)
+
+
+def _plain(name: str, construct: Callable[[Any, int], Schedule], settings: Settings) -> Policy:
+    settings.allow(name)
+    return Heuristic(construct)
+
+
+@cache
+def policies(family: str) -> dict[str, Factory]:
+    """The policies of a family by name: its own, its heuristics, and every method as a rolling horizon.
+
+    Raises
+    ------
+    OptschedError : the family has no replay.
+    """
+    from optsched.rolling.horizon import RollingHorizon
+
+    own: dict[str, Factory] = room("rolling", family).POLICIES
+    heuristics = room("heuristics", family).HEURISTICS
+    found = {name: plain(name, construct) for name, construct in heuristics.items()} | own
+    rolling = {f"rolling:{name}": partial(RollingHorizon, family, name) for name in ("exact", *heuristics)}
+    return found | {name: factory for name, factory in rolling.items() if name not in own}
+
+
+def policy(family: str, name: str, settings: Settings) -> Policy:
+    """The policy of that name.
+
+    Raises
+    ------
+    OptschedError : no such policy, or it does not take the settings.
+    """
+    named = policies(family)
+    if name not in named:
+        raise OptschedError(f"{family} has no policy {name!r}, it has: {', '.join(named)}")
+    return named[name](settings)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import fsum
+from typing import Any
 
 import numpy as np
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from optsched.instances.base import Data, Ints, Natural
 from optsched.instances.geo import GeoInstance, Job
@@ -23,10 +26,29 @@ class Start(Data):
     departure: Natural | None
 
 
+class Lost(Data):
+    """A job that left its source for a site in a slot and was never run: its migration was paid all the same."""
+
+    job: str
+    site: str
+    departure: Natural
+
+
 class GeoSchedule(Schedule):
-    """Jobs that are run; the others are dropped."""
+    """Jobs that are run; the others are dropped. A replay may have `lost` some on the way."""
 
     starts: tuple[Start, ...]
+    lost: tuple[Lost, ...] = ()
+
+    @property
+    def jobs_run(self) -> int:
+        """How many jobs it runs."""
+        return len({start.job for start in self.starts})
+
+    @model_serializer(mode="wrap")
+    def _brief(self, default: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = default(self)
+        return data if self.lost else {"starts": data["starts"]}
 
 
 def load(instance: GeoInstance, schedule: GeoSchedule) -> Ints:
@@ -57,6 +79,7 @@ def evaluate(instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
     drawn = (1 - beta) * used + beta * instance.capacity
     grams = energy * drawn * instance.carbon
     jobs = {job.id: job for job in instance.jobs}
+    index = {job.id: j for j, job in enumerate(instance.jobs)}
     migration, retrieval = [], []
     for start in schedule.starts:
         job = jobs[start.job]
@@ -66,10 +89,15 @@ def evaluate(instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
         out, back = instance.paths.get((here, there)), instance.paths.get((there, here))
         left = start.start if start.departure is None else start.departure
         done = min(start.start + job.duration, instance.horizon - 1)
-        if out:
+        if out and job.bound_for is None:
             migration.append(_transfer(instance, out, job.data_gb + job.model_gb, left))
         if back:
             retrieval.append(_transfer(instance, back, job.model_gb, done))
+    for gone in schedule.lost:
+        job, site = instance.jobs[entry(index, gone.job, "job")], entry(instance.site_index, gone.site, "site")
+        path = instance.paths.get((instance.site_index[job.source], site))
+        if path:
+            migration.append(_transfer(instance, path, job.data_gb + job.model_gb, gone.departure))
     return Evaluation.of(
         {
             "profit": fsum((used * (hours * instance.gpu_revenue_usd_per_h - usd)).ravel()),
@@ -92,7 +120,8 @@ def _transfer(instance: GeoInstance, path: Path, size_gb: float, slot: int) -> f
 def check(instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
     """Every violated rule, empty for a feasible schedule."""
     jobs = {job.id: job for job in instance.jobs}
-    found = list(job_violations((start.job for start in schedule.starts), set(jobs)))
+    found = list(job_violations([entry.job for entry in (*schedule.starts, *schedule.lost)], set(jobs)))
+    found += [v for gone in schedule.lost if gone.job in jobs for v in _lost(instance, jobs[gone.job], gone)]
     usable = []
     for start in schedule.starts:
         if start.site not in instance.site_index:
@@ -116,23 +145,42 @@ def check(instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
 def _placement(instance: GeoInstance, job: Job, start: Start) -> list[Violation]:
     here, there = instance.site_index[job.source], instance.site_index[start.site]
     rules: list[tuple[str, int]] = [("runs past the horizon", start.start + job.duration - instance.horizon)]
-    if here == there:
+    out, back = instance.paths.get((here, there)), instance.paths.get((there, here))
+    if here != there and (out is None or back is None):
+        return [Violation("no path between source and site, or back", job.id, start.site, start.start)]
+    if job.bound_for is not None:
+        if start.site != job.bound_for:
+            return [Violation("runs elsewhere than where it went", job.id, start.site, start.start)]
+        if start.departure is not None:
+            rules.append(("departs a second time", 1))
+        rules.append(("starts before it has arrived", job.arrives - start.start))
+    elif here == there:
         if start.departure is not None:
             rules.append(("departs although it stays at its source", 1))
         rules.append(("starts before it is submitted", job.submitted - start.start))
         rules.append(("starts after its slack", start.start - job.submitted - job.slack))
     else:
-        out, back = instance.paths.get((here, there)), instance.paths.get((there, here))
-        if out is None or back is None:
-            return [Violation("no path between source and site, or back", job.id, start.site, start.start)]
         if start.departure is None:
             return [Violation("runs away from its source without a departure", job.id, start.site, start.start)]
+        assert out is not None
         arrival = start.departure + out.delay_slots(job.data_gb + job.model_gb, instance.slot_s)
-        returned = start.start + back.delay_slots(job.model_gb, instance.slot_s)
         rules.append(("departs before it is submitted", job.submitted - start.departure))
         rules.append(("starts before it has arrived", arrival - start.start))
+    if here != there and back is not None:
+        returned = start.start + back.delay_slots(job.model_gb, instance.slot_s)
         rules.append(("its result returns after its slack", returned - job.submitted - job.slack))
     return [Violation(r, job.id, start.site, start.start, float(amount)) for r, amount in rules if amount > 0]
+
+
+def _lost(instance: GeoInstance, job: Job, gone: Lost) -> Iterator[Violation]:
+    if gone.site not in instance.site_index:
+        yield Violation("unknown site", job.id, gone.site)
+    elif (instance.site_index[job.source], instance.site_index[gone.site]) not in instance.paths:
+        yield Violation("no path between source and site, or back", job.id, gone.site, gone.departure)
+    if gone.departure < job.submitted:
+        yield Violation("departs before it is submitted", job.id, gone.site, gone.departure, job.submitted - gone.departure)
+    if gone.departure >= instance.horizon:
+        yield Violation("departs past the horizon", job.id, gone.site, gone.departure)
 
 
 SCHEDULES = (GeoSchedule,)

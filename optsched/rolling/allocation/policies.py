@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
 
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -10,7 +11,7 @@ from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.dispatch import RULES, Order, dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.look_ahead import LookAhead
-from optsched.rolling.policy import Heuristic, Policy
+from optsched.rolling.policy import Factory, Policy, Settings, plain
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.solvers import Monitor, Task, backend, linear_form
 from optsched.stop import Clock
@@ -48,27 +49,47 @@ def look_ahead(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedul
     return model.decode()
 
 
-def exact(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The exact optimum of the paper's proxy."""
-    found = Exact()(snapshot, seed=seed).schedule
+def proxy(first_ending: Literal["earliest", "cheapest"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+    """The exact optimum of the paper's proxy in one of its two readings (erratum 1)."""
+    found = Exact()(snapshot.model_copy(update={"first_ending": first_ending}), seed=seed).schedule
     assert isinstance(found, AllocationSchedule)
     return found
 
 
-def _preemptive(order: Order) -> Callable[[AllocationInstance, int], AllocationSchedule]:
-    return lambda snapshot, seed: dispatch(snapshot, order)
+def _preemptive(name: str, snapshot: AllocationInstance, seed: int) -> AllocationSchedule:
+    return dispatch(snapshot, RULES[name][0])
 
 
-POLICIES: dict[str, Callable[[], Policy]] = {
+def _non_preemptive(name: str, settings: Settings) -> Policy:
+    settings.allow(name)
+    return NonPreemptive(RULES[name][0])
+
+
+def cut(snapshot: Any, window_s: float | None) -> Any:
+    """The snapshot itself.
+
+    Raises
+    ------
+    OptschedError : a window is asked for.
+    """
+    if window_s is not None:
+        raise OptschedError("allocation decides about the present only: it takes no window")
+    return snapshot
+
+
+def carry_over(plan: AllocationSchedule, snapshot: AllocationInstance, passed_s: float) -> AllocationSchedule:
+    """The assignments of the jobs that are still there."""
+    alive = {job.id for job in snapshot.known_jobs}
+    return AllocationSchedule(assignments=tuple(a for a in plan.assignments if a.job in alive))
+
+
+POLICIES: dict[str, Factory] = {
     **{
-        name: (lambda o=order: Heuristic(_preemptive(o))) if preemptive else (lambda o=order: NonPreemptive(o))  # type: ignore[misc]
-        for name, (order, preemptive) in RULES.items()
+        name: plain(name, partial(_preemptive, name)) if preemptive else partial(_non_preemptive, name)
+        for name, (_, preemptive) in RULES.items()
     },
-    "greedy": lambda: Heuristic(HEURISTICS["greedy"]),
-    "randomized-greedy": lambda: Heuristic(HEURISTICS["randomized-greedy"]),
-    "rolling": lambda: Heuristic(look_ahead),
-    "rolling:exact": lambda: Heuristic(exact),
-    "rolling:greedy": lambda: Heuristic(HEURISTICS["greedy"]),
-    "rolling:randomized-greedy": lambda: Heuristic(HEURISTICS["randomized-greedy"]),
-    "rolling:look-ahead": lambda: Heuristic(look_ahead),
+    "rolling": plain("rolling", look_ahead),
+    "rolling:look-ahead": plain("rolling:look-ahead", look_ahead),
+    "rolling:as-in-text": plain("rolling:as-in-text", partial(proxy, "earliest")),
+    "rolling:as-printed": plain("rolling:as-printed", partial(proxy, "cheapest")),
 }

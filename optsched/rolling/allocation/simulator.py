@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
+from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.rolling.allocation.stay import stay_in_place
+from optsched.rolling.forecast import Forecast, perfect
 from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Run
 from optsched.schedules.allocation import check as violations
 from optsched.schedules.base import Violation
@@ -33,11 +36,16 @@ class AllocationSimulator:
 
     Attributes
     ----------
-    now_s : the present. preemptions : running jobs sent back to the queue. migrations : running jobs moved or resized.
+    now_s : the present. event : what made this a time to decide. preemptions : running jobs sent back to the queue. migrations : running jobs moved or resized.
     """
 
-    def __init__(self, instance: AllocationInstance, period_s: float | None = None) -> None:
+    def __init__(
+        self, instance: AllocationInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0
+    ) -> None:
+        if forecast is not perfect:
+            raise OptschedError("allocation has no signal to forecast: its costs are constant")
         self.truth, self.period_s = instance, period_s
+        self.event, self.stalled = "submitted", False
         self.kind = {node.id: node.gpu_type for node in instance.nodes}
         self.left = {job.id: 1.0 for job in instance.jobs}
         self.running: dict[str, _Running] = {}
@@ -65,8 +73,14 @@ class AllocationSimulator:
         """Why a decision cannot be carried out. That all nodes are in use is the proxy's wish, not the cluster's rule."""
         return violations(snapshot.model_copy(update={"use_all_nodes": False}), decision)
 
-    def apply(self, decision: AllocationSchedule) -> None:
+    @property
+    def unfinished(self) -> int:
+        """Jobs with work left."""
+        return sum(left > 0 for left in self.left.values())
+
+    def apply(self, decision: AllocationSchedule) -> list[dict[str, Any]]:
         """Start, stop and move jobs as decided, then go to the next event."""
+        done: list[dict[str, Any]] = []
         here = {job: (r.node, r.gpus) for job, r in self.running.items()}
         wanted = {a.job: (a.node, a.gpus) for a in stay_in_place(self.truth, decision, here).assignments}
         for job, place in here.items():
@@ -74,6 +88,7 @@ class AllocationSimulator:
                 self._stop(job)
                 self.migrations += job in wanted
                 self.preemptions += job not in wanted
+                done += [] if job in wanted else [{"job": job, "preempted": True}]
         truth = {job.id: job for job in self.truth.jobs if job.id in wanted}
         for job, (node, gpus) in wanted.items():
             if job not in self.running:
@@ -82,7 +97,11 @@ class AllocationSimulator:
                 assert time is not None
                 self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time)
                 self.started.add(job)
+                done.append({"job": job, "node": node, "gpus": gpus})
+        ran = len(self.runs)
         self._advance()
+        self.stalled = not self.running and len(self.runs) == ran
+        return done
 
     def _stop(self, job: str) -> None:
         run = self.running.pop(job)
@@ -92,11 +111,12 @@ class AllocationSimulator:
     def _advance(self) -> None:
         ends = {j: max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s for j, r in self.running.items()}
         submissions = [job.submit_s for job in self.truth.jobs if job.submit_s > self.now_s]
-        until = min([*ends.values(), *submissions], default=inf)
-        if self.period_s is not None:
-            until = min(until, self.now_s + self.period_s)
-        if until == inf:
-            until = self.now_s + max(1.0, self.truth.scheduling_interval_s)
+        events = {"ended": min(ends.values(), default=inf), "submitted": min(submissions, default=inf)}
+        events["period"] = inf if self.period_s is None else self.now_s + self.period_s
+        if min(events.values()) == inf:
+            events["idle"] = self.now_s + max(1.0, self.truth.scheduling_interval_s)
+        until = min(events.values())
+        self.event = "+".join(name for name, time in events.items() if time == until)
         for job, run in self.running.items():
             worked = max(0.0, until - max(self.now_s, run.useful_from_s))
             self.left[job] = max(0.0, self.left[job] - worked / run.time_s)

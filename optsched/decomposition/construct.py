@@ -8,11 +8,15 @@ from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
 
 
-def construct(program: Program, order: Ints) -> Ints:
+def construct(program: Program, order: Ints, wish: Floats | None = None) -> Ints:
     """Chosen options (indices), jobs taken in `order`, each at its most valuable option on what is left.
 
     Hard capacity: only options that fit in every slot. Priced capacity: value less the added overload. A job without an
     option of positive net value is left out.
+
+    Parameters
+    ----------
+    wish : what the choice among a job's options of positive value goes by instead, shape (n,); minus infinity forbids.
     """
     places, slots = program.capacity.shape
     left = program.capacity.copy()
@@ -32,8 +36,9 @@ def construct(program: Program, order: Ints) -> Ints:
         short[touched, window.start + 1 : window.stop + 1] = np.cumsum(over, axis=1)
         added = short[place, end] - short[place, start]
         net = net - program.overload_price * added if program.overload_price is not None else _fits(net, added)
-        best = int(np.argmax(net))
-        if net[best] > 0:
+        liked = net if wish is None else np.where(net > 0, wish[some], -np.inf)
+        best = int(np.argmax(liked))
+        if net[best] > 0 and liked[best] > -np.inf:
             chosen.append(some.start + best)
             left[place[best], start[best] : end[best]] -= demand
     return np.array(sorted(chosen), dtype=np.int64)

@@ -1,0 +1,41 @@
+"""allocation: what no history of a replay can undercut."""
+
+from __future__ import annotations
+
+from math import fsum
+
+import numpy as np
+
+from optsched.instances.allocation import AllocationInstance, Job
+
+
+def clairvoyant(instance: AllocationInstance, iterations: int = 400, seconds: float | None = None) -> float:
+    """A bound on the realised cost (energy and tardiness) of whoever knows everything: every job as if alone.
+
+    A job runs from its submission on, its node's cost shared at the best rate that any load of a node can give. It may mix its
+    configurations, as a history may: energy and time are then mixed alike, so that only pure configurations and the mixes of
+    two that end exactly at the due date can be best.
+    """
+    return fsum(_alone(instance, job) for job in instance.jobs)
+
+
+def _alone(instance: AllocationInstance, job: Job) -> float:
+    times, energies = [], []
+    for node in {(n.gpu_type, n.gpus) for n in instance.nodes}:
+        kind, most = node
+        costs = np.array(instance.gpu_types[kind].node_cost_per_h[:most])
+        for g, time in enumerate(job.time_s.get(kind, ())[:most], start=1):
+            if time is not None:
+                used = np.arange(g, most + 1)
+                times.append(time)
+                energies.append(time / 3600 * float((costs[g - 1 :] * g / used).min()))
+    if not times:
+        return 0.0
+    t, e = np.array(times), np.array(energies)
+    allowed = job.due_s - job.submit_s
+    best = float((e + job.weight_per_s * np.maximum(0.0, t - allowed)).min())
+    slow, fast = np.flatnonzero(t > allowed), np.flatnonzero(t <= allowed)
+    if len(slow) and len(fast):
+        share = (allowed - t[fast][:, None]) / (t[slow][None, :] - t[fast][:, None])
+        best = min(best, float((e[fast][:, None] * (1 - share) + e[slow][None, :] * share).min()))
+    return best

@@ -1,0 +1,111 @@
+"""Lagrangian dual of a time-indexed program: a price for every unit of capacity by place and slot, and the bound it proves.
+
+With the capacity rows priced the program splits by job: each takes the option of most value less what it pays for capacity. The
+prices are moved by the volume algorithm (Barahona and Anbil, Mathematical Programming 87, 2000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+from optsched.models.time_indexed import Program
+from optsched.stop import Clock
+
+ROUNDING = 1e-9  # of the sum's largest part: float64 sums of a million terms are far more exact
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Prices and what they prove.
+
+    Attributes
+    ----------
+    prices : objective a unit and slot, shape (P, T), not negative, and not above the overload price where there is one.
+    bound : no schedule earns more. iterations : evaluations of the dual.
+    """
+
+    prices: Floats
+    bound: float
+    iterations: int
+
+
+class Relaxation:
+    """A program with its capacity priced."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        slots = program.capacity.shape[1] + 1
+        self._begin = program.place * slots + program.start
+        self._end = self._begin + program.duration[program.job]
+        self._demand = program.demand[program.job]
+        _, self._first = np.unique(program.job, return_index=True)
+        self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
+
+    def reduced(self, prices: Floats) -> Floats:
+        """Value of every option less what it pays for capacity, shape (n,)."""
+        paid = np.zeros((prices.shape[0], prices.shape[1] + 1))
+        np.cumsum(prices, axis=1, out=paid[:, 1:])
+        flat = paid.ravel()
+        return np.asarray(self.program.value - self._demand * (flat[self._end] - flat[self._begin]))
+
+    def __call__(self, prices: Floats) -> tuple[float, Ints]:
+        """The dual value, and the best option of each job that earns something."""
+        reduced = self.reduced(prices)
+        if not len(reduced):
+            return self.program.constant + float((prices * self.program.capacity).sum()), np.zeros(0, dtype=np.int64)
+        best = np.maximum.reduceat(reduced, self._first)
+        hits = np.flatnonzero(reduced == best[self._group])
+        _, first = np.unique(self._group[hits], return_index=True)
+        earned, rent = float(np.maximum(best, 0.0).sum()), float((prices * self.program.capacity).sum())
+        return self.program.constant + earned + rent, hits[first][best > 0]
+
+
+def solve_dual(
+    program: Program,
+    *,
+    iterations: int = 400,
+    seconds: float | None = None,
+    start: Floats | None = None,
+) -> Dual:
+    """Prices of small dual value.
+
+    Parameters
+    ----------
+    start : prices to begin with, shape (P, T); zero if not given. seconds : wall time; the best prices by then are returned.
+    """
+    clock, relaxed = Clock(), Relaxation(program)
+    top = np.inf if program.overload_price is None else program.overload_price
+    center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
+    best, chosen = relaxed(center)
+    load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
+    step, mixed, worse, k = 0.1, 0.1, 0, 0
+    target = best - 0.05 * abs(best - program.constant)
+    while k < iterations and (seconds is None or clock.elapsed_s() < seconds):
+        k += 1
+        excess = load - program.capacity
+        excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
+        norm = float((excess * excess).sum())
+        if norm <= 1e-12:
+            break
+        reach = max(best - target, 1e-4 * abs(best - program.constant))
+        prices = np.clip(center + step * reach / norm * excess, 0.0, top)
+        value, chosen = relaxed(prices)
+        found = program.load(chosen)
+        ascent = float(((found - program.capacity) * excess).sum())
+        load = load + mixed * (found - load)
+        if value < best:
+            best, center, worse = value, prices, 0
+            step = min(2.0, 1.1 * step) if ascent > 0 else step
+            least = 0.005 * abs(best - program.constant)
+            target = min(target, best - least) if best - target < least else target
+        else:
+            worse += 1
+            if worse == 10:
+                step, worse = step * 0.66, 0
+        if k % 100 == 0:
+            mixed = max(0.01, 0.7 * mixed)
+    margin = ROUNDING * max(abs(program.constant), float((center * program.capacity).sum()), abs(best))
+    return Dual(center, best + margin, k)

@@ -1,0 +1,134 @@
+"""A trace: the jobs that a cluster has seen, as columns, and what had to be assumed to read them so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Bools, Floats, frozen
+from optsched.instances.readers.table import Skipped, Table, told
+
+Times = Mapping[str, tuple[float | None, ...]]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Jobs as columns, in the order of submission.
+
+    Attributes
+    ----------
+    units : GPUs or cores of each job. origin_s : second 0 of the columns on the trace's own clock.
+    time_s : real times of each job by GPU type and number, where a profile gives them; else empty.
+    assumed : sentences. skipped : number and fault of every row left out as broken.
+    """
+
+    kind: str
+    files: tuple[str, ...]
+    ids: tuple[str, ...]
+    submitted_s: Floats
+    duration_s: Floats
+    units: Floats
+    assumed: tuple[str, ...]
+    skipped: Skipped = ()
+    time_s: tuple[Times, ...] = ()
+    origin_s: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def where(self, chosen: Bools, sentence: str = "") -> Trace:
+        """The chosen jobs; `sentence`, with a {} for how many others there were, is added where there were others."""
+        out = int(len(self) - chosen.sum())
+        return replace(self._at(np.flatnonzero(chosen)), assumed=self.assumed + ((sentence.format(out),) if out else ()))
+
+    def window(
+        self,
+        from_s: float | None = None,
+        hours: float | None = None,
+        limit: int | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Trace:
+        """Jobs submitted within `hours` from `from_s`, with `from_s` as the new second 0.
+
+        `from_s` is on the trace's clock; if not given, the hour of the first submission. A random `sample` of these is kept,
+        then the first `limit`.
+        """
+        if (hours is not None and not 0 < hours < 1e7) or min(limit or 1, sample or 1) < 1 or not np.isfinite(from_s or 0.0):
+            raise OptschedError("hours must be positive, the limit and the sample at least 1")
+        first = float(self.submitted_s.min(initial=0.0 if not len(self) else np.inf))
+        start = first // 3600 * 3600 if from_s is None else from_s
+        end = np.inf if hours is None else start + hours * 3600
+        order = np.argsort(self.submitted_s, kind="stable")
+        inside = order[(self.submitted_s[order] >= start) & (self.submitted_s[order] < end)]
+        if not len(inside):
+            last = float(self.submitted_s.max(initial=0.0))
+            raise OptschedError(
+                f"no job of the trace is submitted in the window; it has {len(self)} jobs, {first:g} to {last:g} s"
+            )
+        if sample is not None and sample < len(inside):
+            inside = inside[np.sort(np.random.default_rng(seed).choice(len(inside), sample, replace=False))]
+        kept = self._at(inside[:limit])
+        said = [f"Second 0 is second {start:g} of the trace."] if start else []
+        if len(kept) < len(self):
+            said.append(f"{len(kept)} of the trace's {len(self)} jobs are kept (window, sample, limit).")
+        return replace(kept, submitted_s=frozen(kept.submitted_s - start), origin_s=start, assumed=(*self.assumed, *said))
+
+    def _at(self, index: np.ndarray) -> Trace:
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in index),
+            submitted_s=frozen(self.submitted_s[index]),
+            duration_s=frozen(self.duration_s[index]),
+            units=frozen(self.units[index]),
+            time_s=tuple(self.time_s[i] for i in index) if self.time_s else (),
+        )
+
+    def name(self) -> str:
+        """A name for the instance."""
+        return f"{self.kind}-{Path(self.files[0]).name.split('.')[0][:100]}-J{len(self)}"
+
+    def meta(self, assumed: Sequence[str] = ()) -> dict[str, Any]:
+        """What the instance tells of its origin: no folder, so that equal files give equal instances."""
+        said = [*self.assumed, *assumed]
+        return {"reader": self.kind, "files": list(self.files), "assumed": said} | told(self.skipped)
+
+
+def gathered(
+    table: Table,
+    kind: str,
+    *,
+    skip_bad: bool,
+    submitted_s: Floats,
+    duration_s: Floats,
+    units: Floats,
+    assumed: Sequence[str],
+    ids: Sequence[str] | np.ndarray | None = None,
+    without: Sequence[tuple[Bools, str]] = (),
+) -> Trace:
+    """The usable rows of a table as a trace.
+
+    `without` are sound rows that are no job to schedule: a mask, and a sentence with a {} for how many.
+    """
+    named = [f"{table.row}{line}" for line in table.lines] if ids is None else ids
+    good, skipped = table.sound(skip_bad)
+    said = list(assumed)
+    for mask, sentence in without:
+        if count := int((mask & good).sum()):
+            said.append(sentence.format(count))
+        good = good & ~mask
+    full = Trace(kind, (Path(table.path).name,), tuple(map(str, named)), submitted_s, duration_s, units, tuple(said), skipped)
+    if not good.any():
+        raise OptschedError(f"{table.path}: no usable job in {len(table)} rows")
+    return full._at(np.flatnonzero(good))
+
+
+def since_midnight(stamps_s: Floats) -> Floats:
+    """Seconds since the midnight (UTC) before the earliest stamp, so that the time of day is kept."""
+    known = stamps_s[np.isfinite(stamps_s)]
+    return stamps_s - (known.min() // 86400 * 86400 if len(known) else 0.0)

@@ -1,0 +1,114 @@
+"""A hard time budget for every decision: the policy lives in a worker that can be ended."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from optsched.errors import OptschedError
+from optsched.rolling.policy import Policy
+from optsched.schedules.base import Schedule
+
+
+class OutOfTime(Exception):
+    """A decision took longer than its budget."""
+
+
+class Budgeted:
+    """A policy that decides within `seconds`, or is ended and goes on at the next snapshot from its state before.
+
+    The worker is forked, so that a policy defined anywhere can be used; it sends its state back with every decision.
+    """
+
+    def __init__(self, policy: Policy, seconds: float) -> None:
+        if not hasattr(os, "fork"):
+            raise OptschedError("a budget needs a system that can fork")
+        self.policy, self.seconds = policy, seconds
+        self.process: Any = None
+        self.pipe: Connection | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the policy, for messages."""
+        return type(self.policy).__name__
+
+    def reset(self, seed: int) -> None:
+        """Start again with a new worker."""
+        self.close()
+        self.policy.reset(seed)
+
+    def decide(self, snapshot: Any) -> Schedule:
+        """The policy's decision.
+
+        Raises
+        ------
+        OutOfTime : the budget is spent; the worker is gone. Whatever the policy raises comes as a RuntimeError.
+        """
+        if self.pipe is None:
+            self._fork()
+        assert self.pipe is not None
+        try:
+            self.pipe.send_bytes(pickle.dumps(snapshot))
+            if not self.pipe.poll(self.seconds):
+                raise OutOfTime(f"took more than {self.seconds:g} s")
+            decision, failure, state = pickle.loads(self.pipe.recv_bytes())
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            self.close()
+            raise RuntimeError("its worker died") from None
+        except BaseException:
+            self.close()
+            raise
+        self.policy = pickle.loads(state)
+        if failure is not None:
+            raise RuntimeError(failure)
+        chosen: Schedule = decision
+        return chosen
+
+    def _fork(self) -> None:
+        context = multiprocessing.get_context("fork")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_work, args=(self.policy, theirs, self.pipe, os.getpid()), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def close(self) -> None:
+        """End the worker."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+        if self.pipe is not None:
+            self.pipe.close()
+        self.process = self.pipe = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"policy": self.policy, "seconds": self.seconds, "process": None, "pipe": None}
+
+
+def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) -> None:
+    other_end.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    while True:
+        try:
+            snapshot = pickle.loads(pipe.recv_bytes())
+        except EOFError:
+            os._exit(0)
+        decision, failure = None, None
+        try:
+            decision = policy.decide(snapshot)
+        except Exception as error:
+            failure = f"{type(error).__name__}: {error}"
+        pipe.send_bytes(pickle.dumps((decision, failure, pickle.dumps(policy))))
+
+
+def _end_with(parent: int) -> None:
+    """A policy in an endless loop does not outlive a parent that was killed."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)

@@ -1,0 +1,85 @@
+"""deferrable while time passes: capacity is revealed slot by slot (OSDEC, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from optsched.instances.deferrable import DeferrableInstance, Job
+from optsched.rolling.slots import SlotSimulator
+from optsched.schedules.deferrable import DeferrableSchedule, Start
+
+
+class DeferrableSimulator(SlotSimulator):
+    """The truth of a replay of deferrable jobs."""
+
+    truth: DeferrableInstance
+
+    def default_period(self) -> int:
+        """Every slot: the capacity may differ from what was believed."""
+        return 1
+
+    @property
+    def demand(self) -> Any:
+        """Cores."""
+        return self.truth.columns.cores
+
+    @property
+    def capacity(self) -> Any:
+        """Cores, one place."""
+        return self.truth.capacity_cores[None, :]
+
+    def alive(self, job: int) -> bool:
+        """Its window and the horizon leave it a start."""
+        jobs = self.truth.columns
+        return self.now <= min(int(jobs.latest[job]), self.truth.horizon - int(jobs.duration[job]))
+
+    def show(self) -> DeferrableInstance:
+        """Capacity believed less what runs; windows from now on."""
+        day = max(1, round(86400 / self.truth.slot_s))
+        believed = self.forecast(self.capacity, self.now, day, self.seed)[0]
+        left = np.maximum(0.0, believed - self.load[0, self.now :])
+        return self.truth.model_copy(
+            update={
+                "capacity": tuple(left.tolist()),
+                "now": self.now,
+                "meta": {},
+                "forecast": None,
+                "jobs": tuple(self._rebased(self.truth.jobs[j]) for j in self.waiting),
+            }
+        )
+
+    def _rebased(self, job: Job) -> Job:
+        now = self.now
+        return Job.model_construct(
+            id=job.id,
+            cores=job.cores,
+            duration=job.duration,
+            earliest=max(0, job.earliest - now),
+            latest=job.latest - now,
+            submitted=0,
+        )
+
+    def next_slot(self, start: Start) -> int:
+        """The start."""
+        return start.start
+
+    def wakes(self) -> Iterable[int]:
+        """The windows of waiting jobs open."""
+        return (self.truth.jobs[j].earliest for j in self.waiting)
+
+    def carry_out(self, start: Start, job: int) -> dict[str, Any] | None:
+        """Start it."""
+        if start.start:
+            return None
+        row = {"job": start.job, "start": self.now}
+        self.run(job, 0, row)
+        return row
+
+    def history(self) -> DeferrableSchedule:
+        """The starts so far."""
+        return DeferrableSchedule(starts=tuple(Start(**row) for row in self.started.values()))
+
+

@@ -1,0 +1,140 @@
+"""geo while time passes: jobs are submitted, move between sites and run; prices and carbon are known up to now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from optsched.instances.base import Floats
+from optsched.instances.geo import GeoInstance, Job
+from optsched.rolling.slots import SlotSimulator
+from optsched.schedules.geo import GeoSchedule, Lost, Start
+
+
+class GeoSimulator(SlotSimulator):
+    """The truth of a replay over sites. A job that has left its source is bound for where it goes.
+
+    Attributes
+    ----------
+    departed : job -> (site, slot of departure, slot of arrival).
+    """
+
+    truth: GeoInstance
+
+    def __init__(self, truth: GeoInstance, *words: Any) -> None:
+        self.places = len(truth.sites)
+        self.departed: dict[int, tuple[int, int, int]] = {}
+        super().__init__(truth, *words)
+
+    def default_period(self) -> int:
+        """Every signal slot: prices are news then."""
+        return self.truth.slots_per_signal
+
+    @property
+    def demand(self) -> Any:
+        """GPUs."""
+        return self.truth.columns.gpus
+
+    @property
+    def capacity(self) -> Any:
+        """GPUs by site."""
+        return self.truth.capacity
+
+    def alive(self, job: int) -> bool:
+        """It can still start in time at its source, or return in time from where it went."""
+        jobs, last = self.truth.columns, self.truth.horizon
+        if job in self.departed:
+            site, _, arrival = self.departed[job]
+            back = self.truth.paths[site, int(jobs.source[job])].delay_slots(float(jobs.model_gb[job]), self.truth.slot_s)
+            latest = int(jobs.submitted[job] + jobs.slack[job]) - back
+            return max(self.now, arrival) <= min(latest, last - int(jobs.duration[job]))
+        return self.now <= min(int(jobs.submitted[job] + jobs.slack[job]), last - int(jobs.duration[job]))
+
+    def show(self) -> GeoInstance:
+        """GPUs left by what runs, signals as believed from the present signal slot on, slack that is left."""
+        truth, ratio = self.truth, self.truth.slots_per_signal
+        left = (truth.capacity[:, self.now :] - self.load[:, self.now :]).astype(np.int64).tolist()
+        price, carbon = (self._believed(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
+        sites = tuple(
+            site.model_copy(
+                update={
+                    "gpus": tuple(left[n]),
+                    "price_usd_per_mwh": tuple(price[n].tolist()),
+                    "carbon_g_per_kwh": tuple(np.maximum(0.0, carbon[n]).tolist()),
+                }
+            )
+            for n, site in enumerate(truth.sites)
+        )
+        assert price.shape[1] * ratio >= truth.horizon - self.now
+        shown = truth.model_copy(
+            update={
+                "horizon": truth.horizon - self.now,
+                "now": truth.now + self.now,
+                "meta": {},
+                "sites": sites,
+                "jobs": tuple(self._rebased(j) for j in self.waiting),
+            }
+        )
+        shown.__dict__["paths"] = truth.paths  # the network does not change
+        return shown
+
+    def _believed(self, field: str) -> Floats:
+        truth, ratio = self.truth, self.truth.slots_per_signal
+        phase = truth.now % ratio
+        count = -(-(truth.horizon + phase) // ratio)
+        series = np.array([getattr(site, field)[:count] for site in truth.sites], dtype=float)
+        day = max(1, round(86400 / truth.signal_slot_s))
+        return self.forecast(series, (self.now + phase) // ratio, day, self.seed)
+
+    def _rebased(self, j: int) -> Job:
+        job = self.truth.jobs[j]
+        update: dict[str, Any] = {"submitted": 0, "slack": job.submitted + job.slack - self.now}
+        if j in self.departed:
+            site, _, arrival = self.departed[j]
+            update |= {"bound_for": self.truth.sites[site].id, "arrives": max(0, arrival - self.now)}
+        return Job.model_construct(**(job.__dict__ | update))
+
+    def next_slot(self, start: Start) -> int:
+        """The departure where one is planned, else the start."""
+        return start.start if start.departure is None else start.departure
+
+    def wakes(self) -> Iterable[int]:
+        """Jobs in transit arrive."""
+        return (self.departed[j][2] for j in self.waiting if j in self.departed)
+
+    def carry_out(self, start: Start, job: int) -> dict[str, Any] | None:
+        """Start it here and now, or let it leave now."""
+        site = self.truth.site_index[start.site]
+        row = {"job": start.job, "site": start.site}
+        if start.departure is None and not start.start:
+            went = self.departed.get(job)
+            row |= {"start": self.now, "departure": None if went is None else went[1]}
+            self.run(job, site, row)
+            return row
+        if start.departure == 0:
+            columns, truth = self.truth.columns, self.truth
+            size = float(columns.data_gb[job] + columns.model_gb[job])
+            delay = truth.paths[int(columns.source[job]), site].delay_slots(size, truth.slot_s)
+            self.departed[job] = (site, self.now, self.now + delay)
+            if delay == 0 and not start.start:
+                self.run(job, site, row | {"start": self.now, "departure": self.now})
+            return row | {"departure": self.now, "arrives": self.now + delay}
+        return None
+
+    def history(self) -> GeoSchedule:
+        """The runs so far with the departures that led to them, and what left in vain."""
+        lost = [
+            Lost(job=self.truth.jobs[j].id, site=self.truth.sites[site].id, departure=departure)
+            for j, (site, departure, _) in self.departed.items()
+            if j not in self.started
+        ]
+        return GeoSchedule(starts=tuple(Start(**row) for row in self.started.values()), lost=tuple(lost))
+
+    def figures(self) -> dict[str, float]:
+        """And how many ran away from their source, and how many left it in vain."""
+        moved = sum(j in self.started for j in self.departed)
+        return super().figures() | {"migrations": moved, "lost_in_transit": len(self.departed) - moved}
+
+

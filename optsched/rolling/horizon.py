@@ -1,0 +1,51 @@
+"""The rolling horizon: a method on the snapshot, started from what is left of its last plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.rolling.policy import Settings
+from optsched.rooms import room
+from optsched.schedules import check
+from optsched.schedules.base import Schedule
+from optsched.stop import Stop
+
+SHARE = 0.8  # of a decision's budget, for the method; the rest is for carrying its answer
+
+
+class RollingHorizon:
+    """Plan with any method over a window, carry out the present, plan again.
+
+    A family's module says how to cut a snapshot to a window (`cut`) and what of a plan is left after some time (`carry_over`).
+    """
+
+    def __init__(self, family: str, method: str, settings: Settings) -> None:
+        self.family, self.method, self.settings = family, method, settings
+        room("rolling", family).cut(None, settings.window_s)
+        settings.allow(f"rolling:{method}", "window_s", "replan_s")
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Forget the plan."""
+        self.seed = seed
+        self.plan: Schedule | None = None
+        self.planned_s = self.decided_s = 0.0
+
+    def decide(self, snapshot: Any) -> Schedule:
+        """The last plan while it is fresh, else a new one."""
+        from optsched.methods import method  # loads the solvers
+
+        rolling = room("rolling", self.family)
+        snapshot = rolling.cut(snapshot, self.settings.window_s)
+        left = None if self.plan is None else rolling.carry_over(self.plan, snapshot, snapshot.now_s - self.decided_s)
+        if left is not None and check(snapshot, left):
+            left = None
+        fresh = self.settings.replan_s is not None and snapshot.now_s < self.planned_s + self.settings.replan_s
+        if left is None or not fresh:
+            self.seed += 1
+            seconds = None if self.settings.budget_s is None else SHARE * self.settings.budget_s
+            left = method(self.method, self.family)(snapshot, stop=Stop(seconds=seconds), seed=self.seed, start=left).schedule
+            self.planned_s = snapshot.now_s
+        assert left is not None
+        self.plan, self.decided_s = left, snapshot.now_s
+        return left

@@ -1,0 +1,144 @@
+"""A rolling horizon that keeps room for jobs that have not arrived: capacity has the prices that sampled futures give it.
+
+From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The Lagrangian dual of
+the known jobs and all futures together, the latter at their share, prices every unit of capacity by place and slot; a
+known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.decomposition.construct import construct, densest_first
+from optsched.decomposition.dual import Relaxation, solve_dual
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.models.time_indexed import Program
+from optsched.rolling.policy import Settings
+from optsched.rooms import room
+from optsched.schedules.base import Schedule
+
+PRICING_S = 3600.0
+SCENARIOS = 3
+ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
+STARTS = 600  # a future job's starts are thinned out to about so many a horizon
+
+Listed = tuple[Program, Callable[[Ints], Schedule]]
+
+
+class Arrivals:
+    """Which jobs came when, by block of an hour: what futures are drawn from."""
+
+    def __init__(self, block: int, day: int) -> None:
+        self.block, self.blocks_a_day = max(1, block), max(1, day // max(1, block))
+        self.jobs: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+        self.count = 0
+
+    def begin(self, slots: int) -> None:
+        """Room for a stretch of `slots` slots, on whole days so that hours of the day stay aligned."""
+        self.offset, self.slots = self.count * self.block, slots
+        days = -(-(-(-slots // self.block)) // self.blocks_a_day)
+        self.count += days * self.blocks_a_day
+
+    def add(self, slot: int, job: Any) -> None:
+        """A job submitted in a slot of the present stretch."""
+        at = self.offset + slot
+        self.jobs[at // self.block].append((at % self.block, job))
+
+    def futures(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[tuple[int, Any]]:
+        """(slot, job) of one drawn future over the slots first..last of the present stretch, from the blocks `known`."""
+        pool = np.concatenate([np.arange(r.start, r.stop) for r in known]) if known else np.zeros(0, dtype=int)
+        drawn = []
+        for block in range(first // self.block, last // self.block + 1):
+            alike = pool[pool % self.blocks_a_day == block % self.blocks_a_day]
+            if not len(pool):
+                break
+            source = int(rng.choice(alike if len(alike) else pool))
+            for offset, job in self.jobs.get(source, ()):
+                if first <= block * self.block + offset <= last:
+                    drawn.append((block * self.block + offset, job))
+        return drawn
+
+
+class PricedHorizon:
+    """The recommended rolling policy of deferrable and geo.
+
+    A family's module lists the options of a snapshot (`listed`) and submits a job again at another slot (`at`).
+    """
+
+    def __init__(self, family: str, settings: Settings) -> None:
+        settings.allow("rolling", "history", "replan_s")
+        self.family, self.settings = family, settings
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Forget what was seen, but for the history."""
+        self.rng = np.random.default_rng(seed)
+        self.arrivals: Arrivals | None = None
+        self.seen: set[str] = set()
+        self.prices: Floats | None = None
+        self.priced_at = self.first = 0
+
+    def decide(self, snapshot: Any) -> Schedule:
+        """The known jobs at today's prices, on what capacity is left."""
+        self._observe(snapshot)
+        every = max(1, round((self.settings.replan_s or PRICING_S) / snapshot.slot_s))
+        if self.prices is None or snapshot.now >= self.priced_at + every:
+            self._price(snapshot)
+        assert self.prices is not None
+        prices = self.prices[:, snapshot.now - self.priced_at :]
+        program, schedule = room("rolling", self.family).listed(snapshot)
+        priced = replace(program, value=Relaxation(program).reduced(prices))
+        worth = np.flatnonzero(priced.value > 0)
+        kept = priced.where(priced.value > 0)
+        return schedule(worth[construct(kept, densest_first(kept))])
+
+    def _observe(self, snapshot: Any) -> None:
+        if self.arrivals is None:
+            day = max(1, round(86400 / snapshot.slot_s))
+            self.arrivals = Arrivals(max(1, round(3600 / snapshot.slot_s)), day)
+            past = self.settings.history
+            if past is not None:
+                self.arrivals.begin(past.horizon)  # type: ignore[attr-defined]
+                for job in past.jobs:  # type: ignore[attr-defined]
+                    self.arrivals.add(job.submitted, room("rolling", self.family).at(job, 0))
+            self.before = self.arrivals.count
+            self.arrivals.begin(snapshot.now + snapshot.horizon)
+            self.first = snapshot.now
+        for job in snapshot.jobs:
+            if job.id not in self.seen:
+                self.seen.add(job.id)
+                self.arrivals.add(snapshot.now, job)
+
+    def _price(self, snapshot: Any) -> None:
+        """The dual of known jobs and drawn futures, from the last prices."""
+        arrivals, family = self.arrivals, room("rolling", self.family)
+        assert arrivals is not None
+        begun = (arrivals.offset + self.first) // arrivals.block
+        known = [range(self.before), range(begun, max(begun + 1, (arrivals.offset + snapshot.now) // arrivals.block))]
+        jobs = list(snapshot.jobs)
+        for k in range(SCENARIOS):
+            drawn = arrivals.futures(known, snapshot.now + 1, snapshot.now + snapshot.horizon - 1, self.rng)
+            for i, (slot, job) in enumerate(drawn):
+                jobs.append(family.at(job, slot - snapshot.now).model_copy(update={"id": f"future {k}.{i}"}))
+        future = snapshot.model_copy(update={"jobs": tuple(jobs)})
+        program, _ = family.listed(future)
+        drawn_jobs = np.arange(len(jobs)) >= len(snapshot.jobs)
+        share = np.where(drawn_jobs, 1 / SCENARIOS, 1.0)
+        thin = _thinned(program, drawn_jobs)
+        weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
+        start = None if self.prices is None else self.prices[:, snapshot.now - self.priced_at :]
+        self.prices = solve_dual(weighed, iterations=ITERATIONS[start is not None], start=start).prices
+        self.priced_at = snapshot.now
+
+
+def _thinned(program: Program, drawn: Bools) -> Bools:
+    """Options to keep: of value, and for drawn jobs only every so manieth start and the first at each place."""
+    every = max(1, program.capacity.shape[1] // STARTS)
+    first = np.ones(len(program), dtype=bool)
+    first[1:] = (program.job[1:] != program.job[:-1]) | (program.place[1:] != program.place[:-1])
+    return (program.value > 0) & (~drawn[program.job] | first | (program.start % every == 0))

@@ -1,0 +1,45 @@
+"""What the loop asks of a simulator: show what may be known, carry decisions out, keep what happened."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from optsched.instances.base import Instance
+from optsched.schedules.base import Schedule, Violation
+
+
+class Simulator(Protocol):
+    """The truth of a replay. `snapshot` is all that a policy sees.
+
+    Attributes
+    ----------
+    truth : the instance. now_s : the present, in seconds. event : what made this a time to decide.
+    unfinished : jobs that may still be run, or run. stalled : jobs wait although nothing runs, and the last decision ran nothing.
+    """
+
+    truth: Any
+    event: str
+
+    @property
+    def now_s(self) -> float: ...
+
+    @property
+    def unfinished(self) -> int: ...
+
+    @property
+    def stalled(self) -> bool: ...
+
+    def snapshot(self) -> Instance | None:
+        """An instance re-based to the present, or None when nothing is left to decide."""
+
+    def refuses(self, snapshot: Any, decision: Any) -> list[Violation]:
+        """Why a decision cannot be carried out."""
+
+    def apply(self, decision: Any) -> list[dict[str, Any]]:
+        """Carry the present part of a decision out, go to the next event, and say what was started, moved or stopped."""
+
+    def history(self) -> Schedule:
+        """What has happened, as a schedule of the truth."""
+
+    def figures(self) -> dict[str, float]:
+        """What the final table shows besides the referee's figures."""

@@ -1,0 +1,148 @@
+"""Time in slots: what the replays of deferrable and geo share. Jobs wait, start and run to their end; nothing is taken back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats, Instance
+from optsched.rolling.forecast import Forecast, perfect
+from optsched.schedules import check
+from optsched.schedules.base import Schedule, Violation
+
+
+class SlotSimulator(ABC):
+    """A job may be started in the slots of its window; a decision is a plan, of which only the present slot is carried out.
+
+    It is time to decide when a job is submitted or ends, where the last decision planned something, and every `period_s`.
+
+    Attributes
+    ----------
+    now : the present slot. load : units in use by place and slot, shape (P, T). waiting : indices of jobs that may still start.
+    """
+
+    stalled: ClassVar[bool] = False
+
+    def __init__(self, truth: Any, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
+        self.truth, self.forecast, self.seed = truth, forecast, seed
+        if period_s is not None and period_s < truth.slot_s:
+            raise OptschedError(f"the period is {period_s:g} s, shorter than a slot of {truth.slot_s:g} s")
+        self.period = self.default_period() if period_s is None else round(period_s / truth.slot_s)
+        self.event = "submitted"
+        submitted = truth.columns.submitted
+        self.order = np.argsort(submitted, kind="stable")
+        self.submissions = submitted[self.order]
+        self.seen = 0
+        self.waiting: list[int] = []
+        self.index = {job.id: j for j, job in enumerate(truth.jobs)}
+        self.load: Floats = np.zeros((self.places, truth.horizon))
+        self.ends: set[int] = set()
+        self.started: dict[int, dict[str, Any]] = {}
+        self.now = int(self.submissions[0]) if len(self.submissions) else truth.horizon
+        self._submit()
+
+    places: int = 1
+
+    @abstractmethod
+    def default_period(self) -> int:
+        """Slots between decisions where none is asked for."""
+
+    @abstractmethod
+    def alive(self, job: int) -> bool:
+        """Whether a waiting job can still be run."""
+
+    @abstractmethod
+    def show(self) -> Instance:
+        """The instance of what may be known now."""
+
+    @abstractmethod
+    def carry_out(self, start: Any, job: int) -> dict[str, Any] | None:
+        """Do what an entry of a decision asks for in the present slot, if anything, and say what."""
+
+    @abstractmethod
+    def next_slot(self, start: Any) -> int:
+        """The slot (from now) in which an entry of a decision wants something done."""
+
+    @abstractmethod
+    def wakes(self) -> Iterable[int]:
+        """Slots in which something comes about by itself, besides submissions and ends."""
+
+    @property
+    def now_s(self) -> float:
+        """The present in seconds."""
+        return self.now * float(self.truth.slot_s)
+
+    @property
+    def unfinished(self) -> int:
+        """Jobs that wait or are still to come."""
+        return len(self.waiting) + len(self.submissions) - self.seen
+
+    def _submit(self) -> None:
+        while self.seen < len(self.submissions) and self.submissions[self.seen] <= self.now:
+            self.waiting.append(int(self.order[self.seen]))
+            self.seen += 1
+        self.waiting = [j for j in self.waiting if self.alive(j)]
+
+    def snapshot(self) -> Instance | None:
+        """The waiting jobs re-based to the present, the capacity left, and what is believed of the signals."""
+        while not self.waiting and self.seen < len(self.submissions) and self.now < self.truth.horizon:
+            self.now, self.event = int(self.submissions[self.seen]), "submitted"
+            self._submit()
+        return self.show() if self.waiting and self.now < self.truth.horizon else None
+
+    def refuses(self, snapshot: Instance, decision: Schedule) -> list[Violation]:
+        """The referee's word on the whole plan."""
+        return check(snapshot, decision)
+
+    def apply(self, decision: Any) -> list[dict[str, Any]]:
+        """Start what is to start now, and go to the next event."""
+        done, planned = [], []
+        for start in decision.starts:
+            job = self.index[start.job]
+            happened = self.carry_out(start, job)
+            if happened is not None:
+                done.append(happened)
+            if job not in self.started:
+                planned.append(self.now + max(1, self.next_slot(start)))
+        self.waiting = [j for j in self.waiting if j not in self.started]
+        coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else self.truth.horizon
+        events = {"submitted": coming, "planned": min(planned, default=self.truth.horizon)}
+        if self.waiting:
+            self.ends = {end for end in self.ends if end > self.now}
+            events |= {"ended": min(self.ends, default=self.truth.horizon), "period": self.now + self.period}
+            events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=self.truth.horizon)}
+        until = min(events.values())
+        self.event = "+".join(name for name, slot in events.items() if slot == until)
+        self.now = until
+        self._submit()
+        return done
+
+    def run(self, job: int, place: int, row: dict[str, Any]) -> None:
+        """Occupy a place from now on for the job's duration."""
+        columns = self.truth.columns
+        end = self.now + int(columns.duration[job])
+        self.load[place, self.now : end] += self.demand[job]
+        self.ends.add(end)
+        self.started[job] = row
+
+    @property
+    @abstractmethod
+    def demand(self) -> Any:
+        """Units a job takes, shape (J,)."""
+
+    @property
+    @abstractmethod
+    def capacity(self) -> Any:
+        """Units there are, shape (P, T)."""
+
+    def figures(self) -> dict[str, float]:
+        """Jobs run and not run, and the share of the capacity that was in use."""
+        return {
+            "jobs_run": len(self.started),
+            "jobs_dropped": len(self.truth.jobs) - len(self.started),
+            "utilisation": float(np.minimum(self.load, self.capacity).sum() / max(1e-9, float(self.capacity.sum()))),
+        }
