@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from optsched.cli._show import console, header, number, unit
+from optsched.cli._show import console, header, number, percent, unit
 from optsched.errors import InputError, OptschedError
 from optsched.files import write_bytes
 from optsched.instances import Instance, load
@@ -22,78 +24,136 @@ EPILOG = """\b
 Examples:
   optsched replay instances/armida.json
   optsched replay instances/armida.json --policy fifo --policy preemptive-edf --policy rolling
-  optsched replay x.json --policy rolling -o history.json --log events.jsonl
+  optsched replay instances/geo-small.json --policy local-fcfs --policy rolling --forecast noisy:0.2
+  optsched replay x.json --policy rolling:exact --budget 5 --checkpoint state/ -o history.json --log events.jsonl
+  optsched replay x.json --policy rolling:exact --budget 5 --checkpoint state/ --resume -o history.json --log events.jsonl
+
+\b
+Policies: every heuristic of `optsched methods`, rolling (the recommended one of each family), and rolling:METHOD
+for any method. A wrong name lists those of the family. Forecasts: perfect, persistence, yesterday (the same slot), noisy (or
+noisy:0.2, a relative error after a day that grows with the lead), fitted.
 """
 
 
 @click.command("replay", short_help="Replay online under policies.", epilog=EPILOG)
 @click.argument("instance_file", metavar="INSTANCE")
 @click.option("--policy", "names", multiple=True, help="A policy; several give one table. [default: rolling]")
-@click.option("--period", type=float, metavar="SECONDS", help="Decide at least this often. [default: at events only]")
+@click.option("--period", type=float, metavar="SECONDS", help="Decide at least this often. [default: by the family]")
+@click.option("--forecast", default="perfect", show_default=True, help="What is believed of capacity, price and carbon.")
+@click.option("--window", type=float, metavar="SECONDS", help="rolling:METHOD plans starts only so far ahead.")
+@click.option("--replan", type=float, metavar="SECONDS", help="Follow a plan, or keep prices, for so long.")
+@click.option("--budget", type=float, metavar="SECONDS", help="End a decision that takes longer; the greedy decides instead.")
+@click.option("--history", metavar="FILE", help="An instance of past days, for policies that learn what to expect (rolling).")
+@click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
+@click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
+@click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
+@click.option("--bound/--no-bound", default=None, help="The bound of whoever knows everything. [default: with several policies]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("-o", "--output", metavar="FILE", help="Result file of a single policy: the history and its realised cost.")
-@click.option("--log", "log_file", metavar="FILE", help="One JSON line an event, of a single policy.")
+@click.option("-o", "--output", metavar="FILE", help="Result file of a single policy: what happened, judged.")
+@click.option("--log", "log_file", metavar="FILE", help="One JSON line a decision, of a single policy.")
 def command(
-    instance_file: str, names: tuple[str, ...], period: float | None, seed: int, output: str | None, log_file: str | None
+    instance_file: str,
+    names: tuple[str, ...],
+    period: float | None,
+    forecast: str,
+    window: float | None,
+    replan: float | None,
+    budget: float | None,
+    history: str | None,
+    checkpoint: str | None,
+    every: int,
+    resume: bool,
+    bound: bool | None,
+    seed: int,
+    output: str | None,
+    log_file: str | None,
 ) -> int:
-    """Replay an instance event by event; every policy is judged by the same referee on what it really cost.
+    """Replay an instance event by event; every policy is judged by the same referee on what it really cost or earned.
 
-    A policy sees a snapshot: the jobs submitted so far with their remaining times, and nothing of the future.
+    A policy sees a snapshot: the jobs submitted so far, what capacity is left, and a forecast; nothing else of the future.
     """
+    from optsched.rolling.policy import Settings, policy
+
     instance = load(instance_file)
     chosen = names or ("rolling",)
-    if len(chosen) > 1 and (output or log_file):
-        raise OptschedError("-o and --log go with a single --policy")
+    past = None if history is None else load(history)
+    settings = Settings(window_s=window, replan_s=replan, budget_s=budget, history=past)
+    for name in chosen:
+        policy(instance.problem, name, settings)  # a wrong name ends here, not after the first replay
+    if len(chosen) > 1 and (output or log_file or checkpoint):
+        raise OptschedError("-o, --log and --checkpoint go with a single --policy")
+    if resume and checkpoint is None:
+        raise OptschedError("--resume goes with --checkpoint DIR")
     for file in (output, log_file):
         if file is not None and not os.access(Path(file).resolve().parent, os.W_OK):
             raise InputError(file, "", "cannot be written")
     out = console()
     out.print(header(instance))
     lines = io.StringIO()
-    results = [_one(instance, name, period, seed, lines) for name in chosen]
-    out.print(_table(instance, results))
+    given = {"period_s": period, "forecast": forecast, "settings": settings, "seed": seed, "every": every}
+    kept = {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
+    best = _bound(instance) if bound or (bound is None and len(chosen) > 1) else None
+    results: list[Result] = []
+    try:
+        for name in chosen:
+            results.append(_one(instance, name, bound=best, **given, **kept))
+    except KeyboardInterrupt:
+        if results:
+            out.print(_table(instance, results, best))
+        again = f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else ""
+        raise click.ClickException(f"interrupted in {chosen[len(results)]}{again}") from None
+    out.print(_table(instance, results, best))
     for result in results:
         if result.message:
             out.print(f"{result.method}: {result.message}", markup=False, soft_wrap=True)
     if output is not None:
-        reference = results[0].instance.model_copy(
-            update={"file": os.path.relpath(instance_file, Path(output).resolve().parent)}
-        )
-        results[0].model_copy(update={"instance": reference}).save(output)
+        file = os.path.relpath(instance_file, Path(output).resolve().parent)
+        results[0].model_copy(update={"instance": results[0].instance.model_copy(update={"file": file})}).save(output)
     if log_file is not None:
         write_bytes(log_file, lines.getvalue().encode())
     return 0
 
 
-def _one(instance: Instance, name: str, period: float | None, seed: int, lines: io.StringIO) -> Result:
-    from optsched.rolling.loop import replay
-
-    def keep(row: dict[str, object]) -> None:
+def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
+    def keep(row: dict[str, Any]) -> None:
         lines.write(json.dumps(row) + "\n")
 
-    screen = console(stderr=True)
-    with Live(Text(name), console=screen, transient=True, refresh_per_second=8) as live:
-        return replay(
-            instance,
-            name,
-            period_s=period,
-            seed=seed,
-            log=keep,
-            progress=lambda row: live.update(
-                Text(f"{name}: {row['time_s']:,.0f} s, {row['waiting']} known, {row['left']} unfinished")
-            ),
-        )
+    return keep
 
 
-def _table(instance: Instance, results: list[Result]) -> Table:
+def _bound(instance: Instance) -> float:
+    from optsched.rooms import room
+
+    with console(stderr=True).status("the bound of whoever knows everything"):
+        value: float = room("decomposition", instance.problem).clairvoyant(instance)
+    return value
+
+
+def _one(instance: Instance, name: str, **given: Any) -> Result:
+    from optsched.rolling.loop import replay
+
+    with Live(Text(name), console=console(stderr=True), transient=True, refresh_per_second=8) as live:
+
+        def show(row: dict[str, Any]) -> None:
+            live.update(Text(f"{name}: {row['time_s']:,.0f} s, {row['waiting']} known, {row['left']} unfinished"))
+
+        return replay(instance, name, progress=show, **given)
+
+
+def _table(instance: Instance, results: list[Result], bound: float | None) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("policy")
-    names = [*results[0].components, f"total {unit(instance)}"]
-    figures = ["makespan_s", "utilisation", "preemptions", "migrations", "decisions", "fallbacks"]
-    for column in [*names, *figures, "median s", "p99 s"]:
+    figures = [name for name in results[0].options["figures"] if not name.startswith("decision_s")]
+    gaps = ["gap"] if bound is not None else []
+    for column in [*results[0].components, f"total {unit(instance)}", *gaps, *figures, "median s", "p99 s"]:
         table.add_column(column, justify="right")
     for r in results:
         f = r.options["figures"]
-        cells = [number(v) for v in [*r.components.values(), r.objective, *(f[name] for name in figures)]]
+        cells = [number(v) for v in [*r.components.values(), r.objective]]
+        cells += [percent(r.gap)] if bound is not None else []
+        cells += [number(f[name]) for name in figures]
         table.add_row(r.options["policy"], *cells, f"{f['decision_s_median']:.3f}", f"{f['decision_s_p99']:.3f}")
+    if bound is not None:
+        empty = [""] * (len(results[0].components))
+        table.add_row("clairvoyant bound", *empty, number(bound), *[""] * (len(figures) + 3), style="dim")
     return table

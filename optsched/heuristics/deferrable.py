@@ -28,12 +28,17 @@ Rank = Callable[[DeferrableInstance], Floats]
 def dispatch(instance: DeferrableInstance, rank: Rank, slots: int | None = None) -> DeferrableSchedule:
     """Slot by slot, the jobs in their windows by rank, each started if it fits from there to its end (back-filling).
 
+    A job that has waited so long that it earns nothing is left out.
+
     Parameters
     ----------
     slots : only the first so many; a replay needs the present one.
     """
     jobs, left = instance.columns, instance.capacity_cores.copy()
     last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
+    if instance.delay_penalty > 0:
+        worth = np.ceil(jobs.cores * jobs.duration / instance.delay_penalty).astype(np.int64)  # slots of delay that eat it up
+        last = np.minimum(last, jobs.earliest - jobs.waited + np.minimum(worth, instance.horizon) - 1)
     waiting = np.argsort(rank(instance), kind="stable")
     starts = []
     for slot in range(min(slots or instance.horizon, instance.horizon)):

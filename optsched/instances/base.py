@@ -37,7 +37,8 @@ class Data(BaseModel):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with some fields replaced (not validated); cached columns and hashes are not carried over."""
         copied = super().model_copy(update=update, deep=deep)
-        for name in [name for name in copied.__dict__ if name not in type(self).model_fields]:
+        cached = copied.__dict__.keys() - type(self).__pydantic_fields__.keys()
+        for name in cached:
             del copied.__dict__[name]
         return copied
 

@@ -26,7 +26,10 @@ from optsched.instances.base import (
 
 
 class Job(Data):
-    """A job of `cores` cores for `duration` slots that starts between slots `earliest` and `latest`, or not at all."""
+    """A job of `cores` cores for `duration` slots that starts between slots `earliest` and `latest`, or not at all.
+
+    In a snapshot of a replay it may have `waited` so many slots already, which count as delay.
+    """
 
     id: Identifier
     cores: Positive
@@ -34,6 +37,7 @@ class Job(Data):
     earliest: Natural
     latest: Natural
     submitted: Natural
+    waited: Natural = 0
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class JobColumns:
     earliest: Ints
     latest: Ints
     submitted: Ints
+    waited: Ints
 
 
 class DeferrableInstance(Instance):
@@ -79,9 +84,8 @@ class DeferrableInstance(Instance):
     @cached_property
     def columns(self) -> JobColumns:
         """NumPy columns of the jobs."""
-        rows = np.array([(j.duration, j.earliest, j.latest, j.submitted) for j in self.jobs], dtype=np.int64).reshape(
-            len(self.jobs), 4
-        )
+        fields = [(j.duration, j.earliest, j.latest, j.submitted, j.waited) for j in self.jobs]
+        rows = np.array(fields, dtype=np.int64).reshape(len(self.jobs), 5)
         return JobColumns(
             frozen(np.array([job.cores for job in self.jobs], dtype=float)),
             *(frozen(c.copy()) for c in rows.T),

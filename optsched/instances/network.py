@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -22,8 +25,13 @@ class Path:
     seconds_per_gb: float
 
     def delay_slots(self, size_gb: float, slot_s: float) -> int:
-        """Slots until `size_gb` has arrived; the tolerance keeps 60.000000000000007 s within one slot of 60 s."""
-        return math.ceil(size_gb * self.seconds_per_gb / slot_s - 1e-9)
+        """Slots until `size_gb` has arrived."""
+        return int(slots_for(np.array(size_gb * self.seconds_per_gb), slot_s))
+
+
+def slots_for(seconds: Floats, slot_s: float) -> Ints:
+    """Slots that a transfer of so many seconds takes; the tolerance keeps 60.000000000000007 s within one slot of 60 s."""
+    return np.asarray(np.ceil(seconds / slot_s - 1e-9), dtype=np.int64)
 
 
 def cheapest_paths(links: Iterable[tuple[int, int, float, float]], sites: int) -> dict[tuple[int, int], Path]:

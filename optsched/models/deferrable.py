@@ -19,7 +19,7 @@ def program(instance: DeferrableInstance) -> Program:
         job=job,
         place=np.zeros(len(job), dtype=np.int64),
         start=start,
-        value=(jobs.cores * jobs.duration)[job] - instance.delay_penalty * (start - jobs.earliest[job]),
+        value=(jobs.cores * jobs.duration)[job] - instance.delay_penalty * (start - (jobs.earliest - jobs.waited)[job]),
         demand=jobs.cores,
         duration=jobs.duration,
         capacity=instance.capacity_cores[None, :],

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.instances.network import Path
+from optsched.instances.network import slots_for
 from optsched.models.base import Model
 from optsched.models.time_indexed import CoverForm, Program, StateForm, TimeIndexed, windows
 from optsched.schedules.geo import GeoSchedule, Start
+
+CHUNK = 128  # pairs of job and site whose transfers are worked out together
 
 
 def program(instance: GeoInstance) -> tuple[Program, Ints]:
@@ -26,46 +30,42 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     per_slot = hours * instance.gpu_revenue_usd_per_h - (1 - beta) * (usd + grams)
     worth = np.concatenate([np.zeros((len(instance.sites), 1)), np.cumsum(per_slot, axis=1)], axis=1)
 
-    pairs = _pairs(instance)
-    pair_job, pair_site = (np.array([p[i] for p in pairs], dtype=np.int64) for i in (0, 1))
-    first, last = jobs.submitted[pair_job].copy(), (jobs.submitted + jobs.slack)[pair_job]
-    away = np.flatnonzero(pair_site != jobs.source[pair_job])
-    gone = jobs.bound_for[pair_job] >= 0
-    for p in away.tolist():
-        out, back = _paths(instance, int(jobs.source[pair_job[p]]), int(pair_site[p]))
-        size = float(jobs.data_gb[pair_job[p]] + jobs.model_gb[pair_job[p]])
-        first[p] = jobs.arrives[pair_job[p]] if gone[p] else first[p] + out.delay_slots(size, instance.slot_s)
-        last[p] -= back.delay_slots(float(jobs.model_gb[pair_job[p]]), instance.slot_s)
-    last = np.minimum(last, horizon - jobs.duration[pair_job])
+    pair_job, pair_site = _pairs(instance)
+    source, gone = jobs.source[pair_job], jobs.bound_for[pair_job] >= 0
+    away = pair_site != source
+    seconds, price = network(instance)
+    size, model = (jobs.data_gb + jobs.model_gb)[pair_job], jobs.model_gb[pair_job]
+    out = slots_for(size * seconds[source, pair_site], instance.slot_s)
+    back = slots_for(model * seconds[pair_site, source], instance.slot_s)
+    submitted = jobs.submitted[pair_job]
+    first = np.where(gone, jobs.arrives[pair_job], submitted + np.where(away, out, 0))
+    last = np.minimum(submitted + jobs.slack[pair_job] - np.where(away, back, 0), horizon - jobs.duration[pair_job])
     row, start = windows(first, last)
     job, site = pair_job[row], pair_site[row]
     end = start + jobs.duration[job]
     value = jobs.gpus[job] * (worth[site, end] - worth[site, start])
     departure = np.full(len(job), -1, dtype=np.int64)
 
-    ends = np.searchsorted(row, np.arange(len(pairs) + 1))
-    intensity: dict[tuple[int, int], Floats] = {}
-    for p in away.tolist():
-        chosen = slice(ends[p], ends[p + 1])
-        if ends[p] == ends[p + 1]:
-            continue
-        j, here, there = int(pair_job[p]), int(jobs.source[pair_job[p]]), int(pair_site[p])
-        out, back = _paths(instance, here, there)
-        for a, b, path in ((here, there, out), (there, here, back)):
-            if (a, b) not in intensity:
-                along = instance.carbon[list(path.sites)]
-                intensity[a, b] = instance.network_kwh_per_gb * ((along[:-1] + along[1:]) / 2).sum(axis=0)
-        model, size = float(jobs.model_gb[j]), float(jobs.data_gb[j] + jobs.model_gb[j])
-        done = np.minimum(end[chosen], horizon - 1)
-        value[chosen] -= model * (back.cost_usd_per_gb + usd_per_g * intensity[there, here][done])
-        if gone[p]:
-            continue
-        submitted = int(jobs.submitted[j])
-        window = intensity[here, there][submitted : submitted + ends[p + 1] - ends[p]]
-        least = np.minimum.accumulate(window)
-        improves = np.concatenate([[True], window[1:] < least[:-1]])
-        departure[chosen] = submitted + np.maximum.accumulate(np.where(improves, np.arange(len(window)), 0))
-        value[chosen] -= size * (out.cost_usd_per_gb + usd_per_g * least)
+    travels = np.flatnonzero(away & (last >= first))
+    intensity = _intensity(instance, {*zip(source[travels].tolist(), pair_site[travels].tolist(), strict=True)})
+    begin = np.searchsorted(row, np.arange(len(pair_job)))
+    for chunk in _alike(travels, (last - first + 1)[travels]):
+        column = np.arange(int((last - first)[chunk].max()) + 1)
+        there = column <= (last - first)[chunk, None]
+        option = (begin[chunk, None] + column)[there]
+        home, host = np.broadcast_to(source[chunk, None], there.shape)[there], site[option]
+        done = np.minimum(end[option], horizon - 1)
+        value[option] -= model[row[option]] * (price[host, home] + usd_per_g * intensity[host, home, done])
+        left = np.minimum(submitted[chunk, None] + column, horizon - 1)
+        carried = intensity[source[chunk, None], pair_site[chunk, None], left]
+        least = np.minimum.accumulate(carried, axis=1)
+        improves = np.ones(there.shape, dtype=bool)
+        improves[:, 1:] = carried[:, 1:] < least[:, :-1]
+        leave = submitted[chunk, None] + np.maximum.accumulate(np.where(improves, column, 0), axis=1)
+        stays = ~np.broadcast_to(gone[chunk, None], there.shape)[there]
+        paid = size[row[option]] * (price[home, host] + usd_per_g * least[there])
+        value[option] -= np.where(stays, paid, 0.0)
+        departure[option] = np.where(stays, leave[there], -1)
     return (
         Program(
             job=job,
@@ -82,18 +82,37 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     )
 
 
-def _pairs(instance: GeoInstance) -> list[tuple[int, int]]:
-    """(job, site) in that order for every site that the job can reach and return from; only its own once it has left."""
-    reach = [
-        [n for n in range(len(instance.sites)) if n == s or ((s, n) in instance.paths and (n, s) in instance.paths)]
-        for s in range(len(instance.sites))
-    ]
-    jobs = zip(instance.columns.source.tolist(), instance.columns.bound_for.tolist(), strict=True)
-    return [(j, n) for j, (s, gone) in enumerate(jobs) for n in reach[s] if gone in (-1, n)]
+def _pairs(instance: GeoInstance) -> tuple[Ints, Ints]:
+    """Job and site, sorted, for every site that the job can reach and return from; only its own once it has left."""
+    sites, paths, jobs = len(instance.sites), instance.paths, instance.columns
+    reach = np.array([[n == s or ((s, n) in paths and (n, s) in paths) for n in range(sites)] for s in range(sites)])
+    gone = jobs.bound_for[:, None]
+    job, site = np.nonzero(reach[jobs.source] & ((gone < 0) | (gone == np.arange(sites))))
+    return job, site
 
 
-def _paths(instance: GeoInstance, here: int, there: int) -> tuple[Path, Path]:
-    return instance.paths[here, there], instance.paths[there, here]
+def network(instance: GeoInstance) -> tuple[Floats, Floats]:
+    """Seconds and USD for a GB from site to site, shape (P, P); zero where there is no path."""
+    seconds, price = np.zeros((2, len(instance.sites), len(instance.sites)))
+    for (here, there), path in instance.paths.items():
+        seconds[here, there], price[here, there] = path.seconds_per_gb, path.cost_usd_per_gb
+    return seconds, price
+
+
+def _intensity(instance: GeoInstance, pairs: set[tuple[int, int]]) -> Floats:
+    """Grams a GB for the paths of the pairs, there and back, by slot, shape (P, P, T)."""
+    sites = len(instance.sites)
+    grams = np.zeros((sites, sites, instance.horizon))
+    for pair in pairs | {(there, here) for here, there in pairs}:
+        along = instance.carbon[list(instance.paths[pair].sites)]
+        grams[pair] = instance.network_kwh_per_gb * ((along[:-1] + along[1:]) / 2).sum(axis=0)
+    return grams
+
+
+def _alike(rows: Ints, length: Ints) -> Iterator[Ints]:
+    """The rows in chunks of similar length, so that padding them costs little."""
+    order = rows[np.argsort(length, kind="stable")]
+    return (order[i : i + CHUNK] for i in range(0, len(order), CHUNK))
 
 
 def to_schedule(instance: GeoInstance, options: Program, departure: Ints, chosen: Ints) -> GeoSchedule:

@@ -105,6 +105,7 @@ def replay(
     checkpoint: str | Path | None = None,
     every: int = EVERY,
     resume: bool = False,
+    bound: float | None = None,
 ) -> Result:
     """Replay an instance online under a policy; what happened is judged by the referee, as an offline schedule would be.
 
@@ -118,6 +119,7 @@ def replay(
     log : called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.
     progress : called with the same rows and what is left.
     checkpoint : a folder that keeps the replay every `every` decisions. resume : go on from there.
+    bound : what is proven of every schedule, online or not, for the result's gap.
 
     Raises
     ------
@@ -163,7 +165,7 @@ def replay(
         run.simulator.history(),
         method=f"replay:{name}",
         termination="iteration_limit",
-        bound=None,
+        bound=bound,
         seconds=clock.elapsed_s(),
         seed=seed,
         options=options | {"figures": run.counts.figures() | run.simulator.figures()},

@@ -23,9 +23,10 @@ from optsched.rooms import room
 from optsched.schedules.base import Schedule
 
 PRICING_S = 3600.0
-SCENARIOS = 3
+SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
-STARTS = 600  # a future job's starts are thinned out to about so many a horizon
+TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
+STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 Listed = tuple[Program, Callable[[Ints], Schedule]]
 
@@ -51,7 +52,7 @@ class Arrivals:
 
     def futures(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[tuple[int, Any]]:
         """(slot, job) of one drawn future over the slots first..last of the present stretch, from the blocks `known`."""
-        pool = np.concatenate([np.arange(r.start, r.stop) for r in known]) if known else np.zeros(0, dtype=int)
+        pool = np.concatenate([np.arange(r.start, r.stop) for r in known])
         drawn = []
         for block in range(first // self.block, last // self.block + 1):
             alike = pool[pool % self.blocks_a_day == block % self.blocks_a_day]
@@ -90,7 +91,7 @@ class PricedHorizon:
         if self.prices is None or snapshot.now >= self.priced_at + every:
             self._price(snapshot)
         assert self.prices is not None
-        prices = self.prices[:, snapshot.now - self.priced_at :]
+        prices = TRUST * self.prices[:, snapshot.now - self.priced_at :]
         program, schedule = room("rolling", self.family).listed(snapshot)
         priced = replace(program, value=Relaxation(program).reduced(prices))
         worth = np.flatnonzero(priced.value > 0)
@@ -109,6 +110,7 @@ class PricedHorizon:
             self.before = self.arrivals.count
             self.arrivals.begin(snapshot.now + snapshot.horizon)
             self.first = snapshot.now
+            self.seen = {job.id for job in snapshot.jobs}  # what waited at the beginning says little about what comes
         for job in snapshot.jobs:
             if job.id not in self.seen:
                 self.seen.add(job.id)
@@ -118,8 +120,8 @@ class PricedHorizon:
         """The dual of known jobs and drawn futures, from the last prices."""
         arrivals, family = self.arrivals, room("rolling", self.family)
         assert arrivals is not None
-        begun = (arrivals.offset + self.first) // arrivals.block
-        known = [range(self.before), range(begun, max(begun + 1, (arrivals.offset + snapshot.now) // arrivals.block))]
+        begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
+        known = [range(self.before), range(begun, (arrivals.offset + snapshot.now) // arrivals.block)]
         jobs = list(snapshot.jobs)
         for k in range(SCENARIOS):
             drawn = arrivals.futures(known, snapshot.now + 1, snapshot.now + snapshot.horizon - 1, self.rng)

@@ -50,7 +50,7 @@ def evaluate(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Eval
     return Evaluation.of(
         {
             "work": fsum(job.cores * job.duration for job, _ in started),
-            "delay": instance.delay_penalty * fsum(start - job.earliest for job, start in started),
+            "delay": instance.delay_penalty * fsum(start - job.earliest + job.waited for job, start in started),
             "overload": instance.overload_penalty * fsum(np.maximum(0.0, used - instance.capacity_cores)),
         },
         SIGNS,

@@ -29,7 +29,7 @@ def listed(snapshot: DeferrableInstance) -> tuple[Program, Callable[[Ints], Defe
 def at(job: Job, slot: int) -> Job:
     """The job as if submitted in `slot`."""
     later = slot - job.submitted
-    update = {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later}
+    update = {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
     return job.model_copy(update=update)
 
 

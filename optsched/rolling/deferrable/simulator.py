@@ -60,6 +60,7 @@ class DeferrableSimulator(SlotSimulator):
             earliest=max(0, job.earliest - now),
             latest=job.latest - now,
             submitted=0,
+            waited=max(0, now - job.earliest),
         )
 
     def next_slot(self, start: Start) -> int:

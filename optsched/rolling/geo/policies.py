@@ -10,7 +10,8 @@ import numpy as np
 
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
-from optsched.models.geo import program, to_schedule
+from optsched.instances.network import slots_for
+from optsched.models.geo import network, program, to_schedule
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Factory
 from optsched.rolling.priced import PricedHorizon
@@ -22,14 +23,11 @@ POLICIES: dict[str, Factory] = {"rolling": partial(PricedHorizon, "geo")}
 def listed(snapshot: GeoInstance) -> tuple[Program, Callable[[Ints], GeoSchedule]]:
     """The snapshot's options, and how a choice becomes a schedule: jobs leave as late as they may, to stay free until then."""
     options, departure = program(snapshot)
-    jobs = snapshot.columns
+    jobs, (seconds, _) = snapshot.columns, network(snapshot)
     away = np.flatnonzero(departure >= 0)
-    delay: dict[tuple[int, int], int] = {}
-    for j, n in set(zip(options.job[away].tolist(), options.place[away].tolist(), strict=True)):
-        size = float(jobs.data_gb[j] + jobs.model_gb[j])
-        delay[j, n] = snapshot.paths[int(jobs.source[j]), n].delay_slots(size, snapshot.slot_s)
-    pairs = zip(options.job[away].tolist(), options.place[away].tolist(), strict=True)
-    departure[away] = options.start[away] - np.array([delay[p] for p in pairs], dtype=np.int64)
+    job, site = options.job[away], options.place[away]
+    size = (jobs.data_gb + jobs.model_gb)[job]
+    departure[away] = options.start[away] - slots_for(size * seconds[jobs.source[job], site], snapshot.slot_s)
     return options, partial(to_schedule, snapshot, options, departure)
 
 
