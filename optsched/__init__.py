@@ -13,7 +13,7 @@ An instance goes in, a schedule with a certificate comes out:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import CertificateError, InputError, OptschedError
@@ -23,7 +23,10 @@ from optsched.schedules import Evaluation, Schedule, Violation, evaluate
 from optsched.schedules import check as _check
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from optsched.exact import Report
+    from optsched.rolling.policy import Policy
 
 __version__ = versions().get("optsched", "not installed")
 
@@ -37,9 +40,11 @@ __all__ = [
     "Schedule",
     "Violation",
     "check",
+    "compare",
     "evaluate",
     "load",
     "load_result",
+    "replay",
     "solve",
 ]
 
@@ -93,3 +98,43 @@ def solve(
 def check(instance: Instance, decided: Schedule | Result) -> list[Violation]:
     """Every broken rule of a schedule; for a result also every figure that the referee does not confirm."""
     return decided.verify(instance) if isinstance(decided, Result) else _check(instance, decided)
+
+
+def replay(
+    instance: Instance,
+    policy: str | Policy = "rolling",
+    *,
+    forecast: str = "perfect",
+    period_s: float | None = None,
+    window_s: float | None = None,
+    replan_s: float | None = None,
+    budget_s: float | None = None,
+    history: Instance | None = None,
+    seed: int = 0,
+    **more: Any,
+) -> Result:
+    """Replay an instance online under a policy; what happened is judged by the same referee.
+
+    Parameters
+    ----------
+    policy : a name of ``optsched replay --help``, or an object with ``reset(seed)`` and ``decide(snapshot)``.
+    forecast : what is believed of capacity, price and carbon. period_s : decide at least this often.
+    window_s, replan_s : how far a rolling horizon plans, and how long it follows a plan. budget_s : wall time a decision.
+    history : an instance of past days, for policies that learn what to expect. more : see `optsched.rolling.loop.replay`.
+
+    Raises
+    ------
+    OptschedError : a name or setting that cannot be used.
+    """
+    from optsched.rolling.loop import replay as replayed
+    from optsched.rolling.policy import Settings
+
+    settings = Settings(window_s=window_s, replan_s=replan_s, budget_s=budget_s, history=history)
+    return replayed(instance, policy, forecast=forecast, period_s=period_s, settings=settings, seed=seed, **more)
+
+
+def compare(instance: Instance, methods: Iterable[str] = (), policies: Iterable[str] = (), **options: Any) -> pd.DataFrame:
+    """Methods offline and policies online against the best proven bound, a row each; see `optsched.analysis.gaps.compare`."""
+    from optsched.analysis.gaps import compare as compared
+
+    return compared(instance, methods, policies, **options)

@@ -1,17 +1,23 @@
-"""Picture of an allocation: a Gantt chart, a lane for each GPU of each node."""
+"""Picture of an allocation: a Gantt chart, a lane for each GPU of each node; of a replay, what happened."""
 
 from __future__ import annotations
 
-import matplotlib
 from matplotlib.figure import Figure
 
+from optsched.analysis import allocation_history
+from optsched.analysis.allocation_history import COLOURS
 from optsched.instances.allocation import AllocationInstance
-from optsched.schedules.allocation import AllocationSchedule
-
-COLOURS = [matplotlib.colormaps["tab20"](i) for i in range(20)]
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule
 
 
-def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
+def draw(instance: AllocationInstance, schedule: AllocationSchedule | AllocationHistory) -> Figure:
+    """A snapshot's decision, or the history of a replay."""
+    if isinstance(schedule, AllocationHistory):
+        return allocation_history.draw(instance, schedule)
+    return _snapshot(instance, schedule)
+
+
+def _snapshot(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
     """Nodes from top to bottom, hours from now; a bar as high as its GPUs, a red end where the job is late."""
     jobs = {job.id: job for job in instance.known_jobs}
     order = {job.id: j for j, job in enumerate(instance.known_jobs)}
@@ -32,7 +38,7 @@ def draw(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
                 lane + a.gpus / 2,
                 time / 3600,
                 height=a.gpus - 0.12,
-                color=COLOURS[order[a.job] % 20],
+                color=COLOURS[order[a.job] % len(COLOURS)],
                 edgecolor="crimson" if late else "0.25",
                 linewidth=1.6 if late else 0.6,
             )

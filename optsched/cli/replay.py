@@ -47,7 +47,9 @@ noisy:0.2, a relative error after a day that grows with the lead), fitted.
 @click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
 @click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
-@click.option("--bound/--no-bound", default=None, help="The bound of whoever knows everything. [default: with several policies]")
+@click.option(
+    "--bound/--no-bound", default=None, help="The bound of whoever knows everything. [default: with several policies]"
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("-o", "--output", metavar="FILE", help="Result file of a single policy: what happened, judged.")
 @click.option("--log", "log_file", metavar="FILE", help="One JSON line a decision, of a single policy.")
@@ -95,8 +97,7 @@ def command(
     best = _bound(instance) if bound or (bound is None and len(chosen) > 1) else None
     results: list[Result] = []
     try:
-        for name in chosen:
-            results.append(_one(instance, name, bound=best, **given, **kept))
+        results.extend(_one(instance, name, bound=best, **given, **kept) for name in chosen)
     except KeyboardInterrupt:
         if results:
             out.print(_table(instance, results, best))

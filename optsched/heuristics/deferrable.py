@@ -10,7 +10,6 @@ from optsched.decomposition.construct import construct
 from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, to_schedule
-from optsched.models.time_indexed import Program
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 

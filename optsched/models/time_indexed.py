@@ -35,6 +35,7 @@ class Program:
     capacity: Floats
     overload_price: float | None
     constant: float
+    name: str = "program"
 
     def __len__(self) -> int:
         return len(self.job)

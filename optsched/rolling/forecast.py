@@ -11,7 +11,7 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 
 Forecast = Callable[[Floats, int, int, int], Floats]
-"""(series of shape (R, T), present index, indices a day, seed) -> what is believed of present and future, shape (R, T - now)."""
+"""(series of shape (R, T), present index, indices a day, seed) -> present and believed future, shape (R, T - now)."""
 
 DAY_AHEAD_ERROR = 0.1
 

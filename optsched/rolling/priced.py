@@ -1,12 +1,13 @@
 """A rolling horizon that keeps room for jobs that have not arrived: capacity has the prices that sampled futures give it.
 
-From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The Lagrangian dual of
-the known jobs and all futures together, the latter at their share, prices every unit of capacity by place and slot; a
-known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
+From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The
+Lagrangian dual of the known jobs and all futures together, the latter at their share, prices every unit of capacity by place
+and slot; a known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from optsched.decomposition.construct import construct, densest_first
+from optsched.decomposition.core import optimise
 from optsched.decomposition.dual import Relaxation, solve_dual
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.time_indexed import Program
@@ -25,7 +27,7 @@ from optsched.schedules.base import Schedule
 PRICING_S = 3600.0
 SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
-TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
+SECONDS = 2.0  # for an exact plan of the known jobs
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 Listed = tuple[Program, Callable[[Ints], Schedule]]
@@ -42,8 +44,7 @@ class Arrivals:
     def begin(self, slots: int) -> None:
         """Room for a stretch of `slots` slots, on whole days so that hours of the day stay aligned."""
         self.offset, self.slots = self.count * self.block, slots
-        days = -(-(-(-slots // self.block)) // self.blocks_a_day)
-        self.count += days * self.blocks_a_day
+        self.count += math.ceil(slots / (self.block * self.blocks_a_day)) * self.blocks_a_day
 
     def add(self, slot: int, job: Any) -> None:
         """A job submitted in a slot of the present stretch."""
@@ -68,7 +69,8 @@ class Arrivals:
 class PricedHorizon:
     """The recommended rolling policy of deferrable and geo.
 
-    A family's module lists the options of a snapshot (`listed`) and submits a job again at another slot (`at`).
+    A family's module lists the options of a snapshot (`listed`), submits a job again at another slot (`at`), says which share
+    of the prices counts (`TRUST`) and up to how many options a plan of the known jobs is made exactly (`EXACT`).
     """
 
     def __init__(self, family: str, settings: Settings) -> None:
@@ -91,12 +93,17 @@ class PricedHorizon:
         if self.prices is None or snapshot.now >= self.priced_at + every:
             self._price(snapshot)
         assert self.prices is not None
-        prices = TRUST * self.prices[:, snapshot.now - self.priced_at :]
-        program, schedule = room("rolling", self.family).listed(snapshot)
+        family = room("rolling", self.family)
+        prices = family.TRUST * self.prices[:, snapshot.now - self.priced_at :]
+        program, schedule = family.listed(snapshot)
         priced = replace(program, value=Relaxation(program).reduced(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
-        return schedule(worth[construct(kept, densest_first(kept))])
+        plan = construct(kept, densest_first(kept))
+        if len(kept) <= family.EXACT:
+            plan = optimise(kept, plan, SECONDS)
+        decided: Schedule = schedule(worth[plan])
+        return decided
 
     def _observe(self, snapshot: Any) -> None:
         if self.arrivals is None:
@@ -143,4 +150,4 @@ def _thinned(program: Program, drawn: Bools) -> Bools:
     every = max(1, program.capacity.shape[1] // STARTS)
     first = np.ones(len(program), dtype=bool)
     first[1:] = (program.job[1:] != program.job[:-1]) | (program.place[1:] != program.place[:-1])
-    return (program.value > 0) & (~drawn[program.job] | first | (program.start % every == 0))
+    return np.asarray((program.value > 0) & (~drawn[program.job] | first | (program.start % every == 0)))

@@ -14,7 +14,7 @@ class Simulator(Protocol):
     Attributes
     ----------
     truth : the instance. now_s : the present, in seconds. event : what made this a time to decide.
-    unfinished : jobs that may still be run, or run. stalled : jobs wait although nothing runs, and the last decision ran nothing.
+    unfinished : jobs that may still be run, or run. stalled : jobs wait, nothing runs, and the last decision ran nothing.
     """
 
     truth: Any

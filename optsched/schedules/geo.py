@@ -120,7 +120,7 @@ def _transfer(instance: GeoInstance, path: Path, size_gb: float, slot: int) -> f
 def check(instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
     """Every violated rule, empty for a feasible schedule."""
     jobs = {job.id: job for job in instance.jobs}
-    found = list(job_violations([entry.job for entry in (*schedule.starts, *schedule.lost)], set(jobs)))
+    found = list(job_violations([s.job for s in schedule.starts] + [gone.job for gone in schedule.lost], set(jobs)))
     found += [v for gone in schedule.lost if gone.job in jobs for v in _lost(instance, jobs[gone.job], gone)]
     usable = []
     for start in schedule.starts:

@@ -2,10 +2,12 @@
 
 from optsched.heuristics.allocation.dispatch import RULES, rule
 from optsched.heuristics.allocation.greedy import greedy
+from optsched.heuristics.allocation.priced import priced
 from optsched.heuristics.allocation.randomized_greedy import randomized_greedy
 
 HEURISTICS = {
     "greedy": greedy,
     "randomized-greedy": randomized_greedy,
+    "priced": priced,
     **{name: rule(name) for name in RULES},
 }

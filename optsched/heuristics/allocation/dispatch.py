@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from optsched.heuristics.allocation.configurations import preferences, pressure
 from optsched.heuristics.allocation.spread import spread
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
+from optsched.models.allocation.options import Options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 Order = Callable[[AllocationInstance], Floats]
@@ -23,19 +24,32 @@ def dispatch(instance: AllocationInstance, order: Order, held: Mapping[str, Assi
     held : assignments that stand, of jobs that run already (non-preemptive rules).
     """
     liked = preferences(instance)
+    wishes = [[o for o in row if o >= 0] for row in liked.option.tolist()]
+    ranked = np.argsort(order(instance), kind="stable")
+    return fill(instance, liked.listed, ranked.tolist(), wishes.__getitem__, held)
+
+
+def fill(
+    instance: AllocationInstance,
+    listed: Options,
+    order: Sequence[int],
+    wishes: Callable[[int], list[int]],
+    held: Mapping[str, Assignment] | None = None,
+) -> AllocationSchedule:
+    """Jobs in order, each at the first of its wishes (options, the best first) that fits, on the node with least room."""
     free = {node.id: node.gpus for node in instance.nodes}
     placed = dict(held or {})
     for a in placed.values():
         free[a.node] -= a.gpus
     members = [[instance.nodes[n].id for n in c.nodes] for c in instance.node_classes]
     most = [max((free[n] for n in nodes), default=0) for nodes in members]
-    for j in np.argsort(order(instance), kind="stable").tolist():
+    for j in order:
         job = instance.known_jobs[j]
         if job.id in placed:
             continue
-        for o in liked.option[j].tolist():
-            k, gpus = int(liked.listed.node_class[o]), int(liked.listed.gpus[o])
-            if o < 0 or gpus > most[k]:
+        for o in wishes(j):
+            k, gpus = int(listed.node_class[o]), int(listed.gpus[o])
+            if gpus > most[k]:
                 continue
             node = min((n for n in members[k] if free[n] >= gpus), key=lambda n: free[n])  # best fit
             free[node] -= gpus

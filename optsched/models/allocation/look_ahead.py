@@ -59,7 +59,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
     def build(self) -> None:
         """Rows: a job once, patterns filled, nodes there are, nodes to use."""
         instance, m = self.instance, self.pyomo
-        listed, waiting = options(instance), self.waiting_cost()
+        listed = options(instance)
         sizes = [sizes_of(instance, k) for k in range(len(instance.node_classes))]
         most = np.array([c.gpus for c in instance.node_classes], dtype=np.int64)
         # one variable for each option and total of its node
@@ -97,10 +97,20 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
         if instance.use_all_nodes and count:
             in_use = Terms(count, np.arange(len(count)), np.ones(len(count)))
             m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, in_use, instance.nodes_to_use))
-        rate = instance.cost_per_h[listed.node_class[option], total - 1] * listed.gpus[option] / total
-        cost = listed.time_s[option] * rate / 3600 + listed.tardiness[option] - waiting[listed.job[option]]
-        value = Terms(run, np.arange(len(run)), cost, float(waiting.sum()))
-        m.objective = pyo.Objective(expr=value)
+        cost, constant = self.costs()
+        m.objective = pyo.Objective(expr=Terms(run, np.arange(len(run)), cost, constant))
+
+    def shared_energy(self) -> Floats:
+        """Energy of a whole run by column, its node's cost shared by GPUs."""
+        option, total, listed = self.option, self.total, self.listed
+        rate = self.instance.cost_per_h[listed.node_class[option], total - 1] * listed.gpus[option] / total
+        return np.asarray(listed.time_s[option] * rate / 3600, dtype=float)
+
+    def costs(self) -> tuple[Floats, float]:
+        """Cost of running by column, against waiting, and the cost of an empty schedule."""
+        waiting = self.waiting_cost()
+        cost = self.shared_energy() + self.listed.tardiness[self.option] - waiting[self.listed.job[self.option]]
+        return cost, float(waiting.sum())
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set the runs and the counts."""

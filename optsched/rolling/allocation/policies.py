@@ -9,8 +9,11 @@ from optsched.errors import OptschedError
 from optsched.exact import Exact
 from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.dispatch import RULES, Order, dispatch
+from optsched.heuristics.allocation.priced import priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.look_ahead import LookAhead
+from optsched.models.allocation.progress import Progress
+from optsched.rolling.allocation.rollout import Rollout
 from optsched.rolling.policy import Factory, Policy, Settings, plain
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.solvers import Monitor, Task, backend, linear_form
@@ -37,16 +40,21 @@ class NonPreemptive:
         return decision
 
 
-def look_ahead(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The exact optimum of the look-ahead objective."""
-    model = LookAhead(snapshot)
-    model.encode(HEURISTICS["greedy"](snapshot, seed))
-    form = linear_form(model)
-    outcome = backend("highs").solve(model, form, Task(seed=seed, gap=1e-6, start=True), Monitor(Clock(), 1))
+def optimum(model: type[LookAhead], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+    """The exact optimum of a snapshot objective."""
+    built = model(snapshot)
+    built.encode(HEURISTICS["greedy"](snapshot, seed))
+    form = linear_form(built)
+    outcome = backend("highs").solve(built, form, Task(seed=seed, gap=1e-4, start=True), Monitor(Clock(), 1))
     if outcome.x is None:
-        raise OptschedError(f"look-ahead: the solver ended with {outcome.termination}")
+        raise OptschedError(f"{model.name}: the solver ended with {outcome.termination}")
     form.store(outcome.x)
-    return model.decode()
+    return built.decode()
+
+
+def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+    """The exact optimum of `Progress` or the priced dispatch: the one whose known jobs end better when played out."""
+    return min([optimum(Progress, snapshot, seed), priced_dispatch(snapshot)], key=Rollout(snapshot).cost)
 
 
 def proxy(first_ending: Literal["earliest", "cheapest"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
@@ -88,8 +96,10 @@ POLICIES: dict[str, Factory] = {
         name: plain(name, partial(_preemptive, name)) if preemptive else partial(_non_preemptive, name)
         for name, (_, preemptive) in RULES.items()
     },
-    "rolling": plain("rolling", look_ahead),
-    "rolling:look-ahead": plain("rolling:look-ahead", look_ahead),
+    "priced": plain("priced", priced_dispatch),
+    "rolling": plain("rolling", best_of_plans),
+    "rolling:look-ahead": plain("rolling:look-ahead", partial(optimum, LookAhead)),
+    "rolling:progress": plain("rolling:progress", partial(optimum, Progress)),
     "rolling:as-in-text": plain("rolling:as-in-text", partial(proxy, "earliest")),
     "rolling:as-printed": plain("rolling:as-printed", partial(proxy, "cheapest")),
 }

@@ -36,7 +36,8 @@ class AllocationSimulator:
 
     Attributes
     ----------
-    now_s : the present. event : what made this a time to decide. preemptions : running jobs sent back to the queue. migrations : running jobs moved or resized.
+    now_s : the present. event : what made this a time to decide. preemptions : running jobs sent back to the queue.
+    migrations : running jobs moved or resized.
     """
 
     def __init__(

@@ -82,5 +82,3 @@ class DeferrableSimulator(SlotSimulator):
     def history(self) -> DeferrableSchedule:
         """The starts so far."""
         return DeferrableSchedule(starts=tuple(Start(**row) for row in self.started.values()))
-
-

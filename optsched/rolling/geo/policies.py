@@ -17,6 +17,9 @@ from optsched.rolling.policy import Factory
 from optsched.rolling.priced import PricedHorizon
 from optsched.schedules.geo import GeoSchedule, Start
 
+TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
+EXACT = 0  # options
+
 POLICIES: dict[str, Factory] = {"rolling": partial(PricedHorizon, "geo")}
 
 

@@ -107,7 +107,7 @@ class GeoSimulator(SlotSimulator):
     def carry_out(self, start: Start, job: int) -> dict[str, Any] | None:
         """Start it here and now, or let it leave now."""
         site = self.truth.site_index[start.site]
-        row = {"job": start.job, "site": start.site}
+        row: dict[str, Any] = {"job": start.job, "site": start.site}
         if start.departure is None and not start.start:
             went = self.departed.get(job)
             row |= {"start": self.now, "departure": None if went is None else went[1]}
@@ -136,5 +136,3 @@ class GeoSimulator(SlotSimulator):
         """And how many ran away from their source, and how many left it in vain."""
         moved = sum(j in self.started for j in self.departed)
         return super().figures() | {"migrations": moved, "lost_in_transit": len(self.departed) - moved}
-
-

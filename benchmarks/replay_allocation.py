@@ -1,0 +1,55 @@
+"""ANDREAS online: realised energy, tardiness and total of every policy, cases 1 and 2, high and mixed load.
+
+python benchmarks/replay_allocation.py                       # 10 nodes, 100 jobs, 10 seeds
+python benchmarks/replay_allocation.py --nodes 100 --seeds 1
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+
+import numpy as np
+
+from optsched.decomposition.allocation import clairvoyant
+from optsched.instances.generators import andreas
+from optsched.rolling.loop import replay
+
+POLICIES = (
+    "fifo", "edf", "ps", "preemptive-edf", "least-slack", "wspt", "greedy", "randomized-greedy", "priced",
+    "rolling:exact", "rolling:look-ahead", "rolling:progress", "rolling",
+)  # fmt: skip
+
+
+def run(given: tuple[int, str, int, int, str]) -> tuple[float, float, float, float]:
+    """Energy, tardiness, total, and the median seconds of a decision."""
+    case, rate, nodes, seed, policy = given
+    instance = andreas(case, nodes, rate=rate, seed=seed)  # type: ignore[arg-type]
+    result = replay(instance, policy, seed=seed, bound=clairvoyant(instance))
+    figures = result.options["figures"]
+    assert figures["fallbacks"] == 0, result.message
+    assert result.objective is not None
+    return result.components["energy"], result.components["tardiness"], result.objective, figures["decision_s_median"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--policies", nargs="+", default=POLICIES)
+    given = parser.parse_args()
+    for case, rate in product((1, 2), ("high", "mixed")):
+        tasks = [(case, rate, given.nodes, seed, policy) for policy in given.policies for seed in range(given.seeds)]
+        with ProcessPoolExecutor(2) as pool:
+            rows = np.array(list(pool.map(run, tasks))).reshape(len(given.policies), given.seeds, 4)
+        print(
+            f"case {case}, {rate} load, {given.nodes} nodes, {given.seeds} seeds: mean EUR (energy, tardiness, total)",
+            flush=True,
+        )
+        for policy, mean in zip(given.policies, rows.mean(axis=1), strict=True):
+            print(f"  {policy:20} {mean[0]:10.3f} {mean[1]:10.2f} {mean[2]:10.2f}   {mean[3]:.3f} s a decision", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The exact core: a time-indexed program through a formulation of models/ and a backend of solvers/, under a time limit."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from optsched.instances.base import Ints
+from optsched.models.time_indexed import Program, StateForm
+from optsched.schedules.base import Schedule
+from optsched.solvers import Monitor, Task, backend, linear_form
+from optsched.stop import Clock
+
+SENSE = -1  # of a program: it is maximised
+
+
+class Choice(Schedule):
+    """Options of a program, by index; not a schedule of any instance yet."""
+
+    options: tuple[int, ...]
+
+
+class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
+    """A program in state form, its options numbered as they were given."""
+
+    name: ClassVar[str] = "core"
+    sense: ClassVar[Literal["maximize"]] = "maximize"
+
+    def options(self) -> Program:
+        """The program itself."""
+        self.kept = np.flatnonzero(self.instance.value > 0)
+        return self.instance
+
+    def schedule(self, chosen: Ints) -> Choice:
+        """The chosen options."""
+        return Choice(options=tuple(self.kept[chosen].tolist()))
+
+    def selected(self, schedule: Choice) -> list[tuple[int, int, int]]:
+        """(job, place, start) of the options."""
+        p, rows = self.instance, np.array(schedule.options, dtype=np.int64)
+        return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
+
+
+def optimise(program: Program, start: Ints, seconds: float, gap: float = 1e-3) -> Ints:
+    """Options (indices) of an optimal choice, or of the best that was found in time; at least as good as `start`."""
+    if not (program.value > 0).any():
+        return start
+    model = Core(program)
+    model.encode(Choice(options=tuple(start.tolist())))
+    form = linear_form(model)
+    task = Task(seconds=seconds, gap=gap, threads=1, seed=0, start=True)
+    outcome = backend("highs").solve(model, form, task, Monitor(Clock(), SENSE))
+    if outcome.x is None:
+        return start
+    form.store(outcome.x)
+    return np.array(model.decode().options, dtype=np.int64)

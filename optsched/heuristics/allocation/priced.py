@@ -1,0 +1,31 @@
+"""A dispatch rule that pays for GPU time: urgent jobs first, each where energy, tardiness and the GPU's price are least."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.heuristics.allocation.dispatch import fill
+from optsched.heuristics.allocation.spread import spread
+from optsched.instances.allocation import AllocationInstance
+from optsched.models.allocation.options import options
+from optsched.models.allocation.urgency import urgency
+from optsched.schedules.allocation import AllocationSchedule
+
+PRICE = 0.3  # of `Urgency.price`: an average GPU-second is worth less than one at the height of a queue
+
+
+def priced(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+    """Jobs by urgency (tardiness weight, faded by slack), each at the least energy, tardiness and price of its GPU time."""
+    return spread(instance, priced_dispatch(instance))
+
+
+def priced_dispatch(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+    """The rule without opening idle nodes."""
+    listed = options(instance)
+    measured = urgency(instance, listed)
+    gpu_time = listed.time_s * listed.gpus * measured.speed[listed.node_class]
+    score = listed.energy + listed.tardiness + PRICE * measured.price * gpu_time
+    begin = np.searchsorted(listed.job, np.arange(len(instance.known_jobs) + 1))
+    ranked = np.lexsort((score, listed.job))
+    order = np.argsort(-measured.weight, kind="stable")
+    return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist())

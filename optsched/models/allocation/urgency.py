@@ -1,0 +1,52 @@
+"""How urgent the known jobs are, and what a GPU-second is worth to those that wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.models.allocation.options import Options
+
+
+@dataclass(frozen=True)
+class Urgency:
+    """By known job that can run at all, shape (J,), and by class of nodes, shape (K,); seconds and currency.
+
+    Attributes
+    ----------
+    shortest : execution time at its fastest. work : least GPU-seconds, a GPU counted by its class's speed. slack : seconds to
+        spare, were it started at its fastest now. weight : tardiness weight, faded by the slack over the time to clear all
+        known work. speed : of a class, relative to the fastest. clear_s : all known work over all GPUs. price : of a
+        GPU-second at speed one: it delays whoever waits, so it costs the sum of `weight` over all GPUs.
+    """
+
+    shortest: Floats
+    work: Floats
+    slack: Floats
+    weight: Floats
+    speed: Floats
+    clear_s: float
+    price: float
+
+
+def urgency(instance: AllocationInstance, listed: Options) -> Urgency:
+    """Measure the known jobs; a job that can run nowhere has infinite times and no weight."""
+    jobs, classes = len(instance.known_jobs), len(instance.node_classes)
+    single = listed.gpus == 1
+    pace = np.bincount(listed.node_class[single], 1 / listed.time_s[single], minlength=classes)
+    met = np.bincount(listed.node_class[single], minlength=classes)
+    pace = np.divide(pace, met, out=np.ones(classes), where=met > 0)
+    speed = pace / max(float(pace.max(initial=0.0)), 1e-300)
+    gpus = np.array([node.gpus * len(node.nodes) for node in instance.node_classes])
+    whole = max(float((gpus * speed).sum()), 1e-9)
+    shortest, work = np.full((2, jobs), np.inf)
+    np.minimum.at(shortest, listed.job, listed.time_s)
+    np.minimum.at(work, listed.job, listed.time_s * listed.gpus * speed[listed.node_class])
+    able = np.isfinite(shortest)
+    clear = max(float(work[able].sum()) / whole, 1e-9)
+    slack = instance.columns.due_s - instance.now_s - np.where(able, shortest, 0.0)
+    weight = np.where(able, instance.columns.weight_per_s, 0.0) * np.exp(-np.maximum(0.0, slack) / clear)
+    return Urgency(shortest, work, slack, weight, speed, clear, float(weight.sum()) / whole)

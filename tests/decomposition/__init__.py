@@ -1,0 +1,1 @@
+"""Bounds and constructions on time-indexed programs."""

@@ -1,0 +1,165 @@
+"""Bounds that hold: no exact optimum beats the dual, no replay beats whoever knows everything."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.decomposition.allocation import clairvoyant
+from optsched.decomposition.dual import Relaxation, solve_dual
+from optsched.models.time_indexed import Program
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import policies
+from optsched.rooms import room
+from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
+from tests.oracle import brute, tiny
+
+SEEDS = {"deferrable": range(200), "geo": range(200)}
+
+
+@cache
+def optimum(family: str, seed: int) -> float:
+    """By enumeration where that is fast, else by the exact method."""
+    instance = tiny.TINY[family](seed)
+    found = brute.optimum(instance) if family == "deferrable" else optsched.solve(instance).objective
+    assert found is not None
+    return found
+
+
+def program(family: str, seed: int) -> Program:
+    """The time-indexed program, which geo gives together with its departures."""
+    made: Any = room("models", family).program(tiny.TINY[family](seed))
+    found: Program = made[0] if isinstance(made, tuple) else made
+    return found
+
+
+@pytest.mark.parametrize("family", SEEDS)
+def test_no_optimum_beats_the_dual(family: str) -> None:
+    """Whatever the prices, the dual bounds; and they stay within what overload costs."""
+    for seed in SEEDS[family]:
+        options = program(family, seed)
+        dual = solve_dual(options)
+        assert dual.bound >= optimum(family, seed) - 1e-9, seed
+        assert dual.prices.shape == options.capacity.shape
+        top = np.inf if options.overload_price is None else options.overload_price
+        assert (dual.prices >= 0).all(), seed
+        assert (dual.prices <= top).all(), seed
+
+
+@pytest.mark.parametrize("family", SEEDS)
+def test_random_prices_bound_too(family: str) -> None:
+    """Any prices between nothing and the overload price prove something: the bound is not a matter of convergence."""
+    for seed in range(60):
+        options = program(family, seed)
+        top = 1.0 if options.overload_price is None else options.overload_price
+        prices = np.random.default_rng(seed).uniform(0, top, options.capacity.shape)
+        assert Relaxation(options)(prices)[0] >= optimum(family, seed) - 1e-9, seed
+
+
+@pytest.mark.parametrize("family", SEEDS)
+def test_more_iterations_are_not_worse(family: str) -> None:
+    for seed in range(40):
+        options = program(family, seed)
+        bounds = [solve_dual(options, iterations=n).bound for n in (0, 1, 10, 100, 400)]
+        scale = 1 + abs(bounds[-1]) + abs(options.constant)
+        assert all(later <= earlier + 1e-8 * scale for earlier, later in zip(bounds, bounds[1:], strict=False)), seed
+
+
+@pytest.mark.parametrize("family", SEEDS)
+def test_the_clairvoyant_bound_is_above_the_optimum(family: str) -> None:
+    for seed in range(60):
+        assert room("decomposition", family).clairvoyant(tiny.TINY[family](seed)) >= optimum(family, seed) - 1e-9, seed
+
+
+def one_slot(overload_price: float | None) -> Program:
+    """Three jobs worth 3, 2 and 1 ask for the one unit of the one slot."""
+    zeros = np.zeros(3, dtype=np.int64)
+    return Program(
+        job=np.arange(3),
+        place=zeros,
+        start=zeros,
+        value=np.array([3.0, 2.0, 1.0]),
+        demand=np.ones(3),
+        duration=np.ones(3, dtype=np.int64),
+        capacity=np.ones((1, 1)),
+        overload_price=overload_price,
+        constant=-5.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("overload_price", "best"),
+    [(None, -2.0), (10.0, -2.0), (1.5, -1.5), (0.0, 1.0)],  # at 1.5 the second job pays half a unit to come too
+)
+def test_the_dual_by_hand(overload_price: float | None, best: float) -> None:
+    """The LP optimum, reached from no prices; the price of the slot lies between the values it separates."""
+    found = solve_dual(one_slot(overload_price), iterations=2000)
+    assert found.bound == pytest.approx(best, rel=1e-2)
+    assert found.bound >= best
+
+
+def test_good_prices_need_no_iteration() -> None:
+    assert solve_dual(one_slot(None), iterations=0, start=np.array([[2.5]])).bound == pytest.approx(-2.0, abs=1e-6)
+
+
+def test_prices_to_begin_with_are_cut_to_the_overload_price() -> None:
+    """Above it they would prove too little: nobody pays more than the penalty."""
+    found = solve_dual(one_slot(1.5), iterations=0, start=np.array([[99.0]]))
+    assert found.prices.tolist() == [[1.5]]
+    assert found.bound == pytest.approx(-1.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("policy", policies("allocation"))
+def test_no_replay_of_allocation_undercuts_the_clairvoyant(policy: str) -> None:
+    for seed in (0, 2, 3, 5, 7, 8):  # every job can run somewhere
+        instance = tiny.allocation(seed)
+        result = replay(instance, policy, seed=seed)
+        assert result.objective is not None
+        assert clairvoyant(instance) <= result.objective * (1 + 1e-9) + 1e-9, seed  # type: ignore[arg-type]
+
+
+def slow_or_fast(due_s: float, weight: float, shared: bool = False) -> Any:
+    """A job that takes 100 s for 1 EUR at A and 50 s for 5 EUR at B; `shared`: A has a second GPU, at half the cost."""
+    costs = {"A": [36.0, 54.0] if shared else [36.0], "B": [360.0]}
+    return tiny.make(
+        "allocation",
+        currency="EUR",
+        now_s=0,
+        scheduling_interval_s=10,
+        postponement_penalty=1,
+        gpu_types={kind: {"node_cost_per_h": cost} for kind, cost in costs.items()},
+        nodes=[{"id": f"n{kind}", "gpu_type": kind, "gpus": len(cost)} for kind, cost in costs.items()],
+        jobs=[{"id": "j", "submit_s": 0, "due_s": due_s, "weight_per_s": weight, "time_s": {"A": [100], "B": [50]}}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("due_s", "weight", "bound"),
+    [
+        (100, 1, 1.0),  # the slow one is in time
+        (75, 1, 3.0),  # half of each ends at the due date
+        (60, 1, 4.2),  # a fifth of the slow, four of the fast
+        (75, 0.01, 1.25),  # being 25 s late is cheaper
+        (40, 1, 15.0),  # 10 s late even so
+    ],
+)
+def test_a_job_alone_by_hand(due_s: float, weight: float, bound: float) -> None:
+    assert clairvoyant(slow_or_fast(due_s, weight)) == pytest.approx(bound)
+
+
+def test_the_mixed_bound_is_reached() -> None:
+    """50 s at A, 25 s at B: the referee's figure is the bound, so it is not too low."""
+    instance = slow_or_fast(75, 1)
+    rows = [("nA", 0.0, 50.0), ("nB", 50.0, 75.0)]
+    history = AllocationHistory(runs=tuple(Run(job="j", node=n, gpus=1, start_s=s, end_s=e) for n, s, e in rows))
+    assert check(instance, history) == []
+    assert evaluate(instance, history).objective == pytest.approx(clairvoyant(instance))
+
+
+def test_a_node_may_be_shared() -> None:
+    """With company on the second GPU, 54 EUR/h are halved: 27 EUR/h for 100 s."""
+    assert clairvoyant(slow_or_fast(100, 1, shared=True)) == pytest.approx(0.75)
