@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from inspect import signature
 from typing import Any, Protocol
 
 from optsched.errors import OptschedError
@@ -35,7 +37,8 @@ class Heuristic:
     """A heuristic of heuristics/ as a method: a schedule without a bound."""
 
     name: str
-    construct: Callable[[Instance, int], Schedule]
+    construct: Callable[..., Schedule]
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(
         self,
@@ -59,6 +62,7 @@ class Heuristic:
             bound=None,
             seconds=clock.elapsed_s(),
             seed=seed,
+            options=self.options,
         )
 
 
@@ -88,7 +92,7 @@ def method(name: str, family: str, **configuration: Any) -> Method:
 
     Parameters
     ----------
-    configuration : of `Exact`: backend, formulation, threads, options.
+    configuration : of `Exact`: backend, formulation, threads, options. A heuristic takes its own options, by name.
 
     Raises
     ------
@@ -100,6 +104,19 @@ def method(name: str, family: str, **configuration: Any) -> Method:
     heuristics = room("heuristics", family).HEURISTICS
     if name not in heuristics:
         raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join(['exact', *heuristics])}")
+    options = dict(given.pop("options", {}))
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
-    return Heuristic(name, heuristics[name])
+    _refuse_options(name, heuristics[name], options)
+    return Heuristic(name, partial(heuristics[name], **options) if options else heuristics[name], options)
+
+
+def _refuse_options(name: str, construct: Callable[..., Schedule], options: dict[str, Any]) -> None:
+    known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed")}
+    for key, value in options.items():
+        if key not in known:
+            takes = ", ".join(f"{k} ({v})" for k, v in known.items()) or "none"
+            raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
+        whole = isinstance(known[key], int)
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or not 0 <= value < 1e9:
+            raise OptschedError(f"option {key} of {name} is a {'whole number' if whole else 'number'} from 0 on, got {value!r}")

@@ -34,8 +34,8 @@ def compare(
 
     Returns
     -------
-    A row each with instance, kind (``offline`` or ``online``), name, objective, bound, gap, seconds and termination. A snapshot's
-    proxy and a replay's realised cost are bounded apart; where both mean the same, the best bound holds for all.
+    A row each with instance, kind (``offline`` or ``online``), name, objective, bound, gap, seconds and termination. A
+    snapshot's proxy and a replay's realised cost are bounded apart; where both mean the same, the best bound holds for all.
     """
     import pandas as pd
 

@@ -48,7 +48,7 @@ Examples:
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="The backend's own option; may be repeated.",
+    help="An option of the backend, or of the heuristic (e.g. iterations=2000); may be repeated.",
 )
 @click.option(
     "-o",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ Rank = Callable[[DeferrableInstance], Floats]
 """Order of the jobs, shape (J,): the least first."""
 
 
-def dispatch(instance: DeferrableInstance, rank: Rank, slots: int | None = None) -> DeferrableSchedule:
+def dispatch(instance: DeferrableInstance, seed: int = 0, *, rank: Rank, slots: int | None = None) -> DeferrableSchedule:
     """Slot by slot, the jobs in their windows by rank, each started if it fits from there to its end (back-filling).
 
     A job that has waited so long that it earns nothing is left out.
@@ -79,11 +80,9 @@ RULES: dict[str, Rank] = {"fifo": fifo, "sjf": sjf, "tetris": tetris}
 def rule(rank: Rank, slots: int | None = None) -> Callable[[DeferrableInstance, int], DeferrableSchedule]:
     """The rule as a heuristic."""
 
-    def construct_by_rank(instance: DeferrableInstance, seed: int = 0) -> DeferrableSchedule:
-        return dispatch(instance, rank, slots)
-
-    construct_by_rank.__doc__ = rank.__doc__
-    return construct_by_rank
+    made = partial(dispatch, rank=rank, slots=slots)
+    made.__doc__ = rank.__doc__
+    return made
 
 
 HEURISTICS = {"greedy": greedy, **{name: rule(rank) for name, rank in RULES.items()}}

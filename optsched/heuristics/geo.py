@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -23,17 +24,18 @@ def greedy(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
     return to_schedule(instance, options, departure, construct(options, densest_first(options)))
 
 
+def dispatch(wish: Wish, instance: GeoInstance, seed: int = 0) -> GeoSchedule:
+    """Jobs as they are submitted, each at the option that it likes best among those that still fit."""
+    options, departure = program(instance)
+    order = np.argsort(instance.columns.submitted, kind="stable")
+    return to_schedule(instance, options, departure, construct(options, order, wish(instance, options)))
+
+
 def in_order_of_arrival(wish: Wish) -> Callable[[GeoInstance, int], GeoSchedule]:
-    """A dispatch rule: jobs as they are submitted, each at the option that it likes best among those that still fit."""
-
-    def dispatch(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
-        options, departure = program(instance)
-        order = np.argsort(instance.columns.submitted, kind="stable")
-        chosen = construct(options, order, wish(instance, options))
-        return to_schedule(instance, options, departure, chosen)
-
-    dispatch.__doc__ = wish.__doc__
-    return dispatch
+    """A dispatch rule as a heuristic."""
+    made = partial(dispatch, wish)
+    made.__doc__ = wish.__doc__
+    return made
 
 
 def _delay(instance: GeoInstance, options: Program) -> Ints:
@@ -51,10 +53,12 @@ def local(instance: GeoInstance, options: Program) -> Floats:
 
 
 def _at_once_or_where_least(instance: GeoInstance, options: Program, signal: Floats) -> Floats:
-    """Now at the source; else away by the present signal, as soon as it fits; else later at the source."""
-    late = _delay(instance, options) / (instance.horizon + 1)
-    pue = np.array([site.pue for site in instance.sites])
-    away = 2 - (signal[:, 0] * pue).argsort().argsort()[options.place] / len(instance.sites) - late / len(instance.sites)
+    """Now at the source; else away by the signal when it is submitted, as soon as it fits; else later at the source."""
+    late, sites = _delay(instance, options) / (instance.horizon + 1), len(instance.sites)
+    pue = np.array([[site.pue] for site in instance.sites])
+    submitted = np.minimum(instance.columns.submitted, instance.horizon - 1)
+    rank = (signal[:, submitted] * pue).argsort(axis=0).argsort(axis=0)
+    away = 2 - (rank[options.place, options.job] + late) / sites
     home = _at_home(instance, options)
     return np.where(home, np.where(late == 0, 3.0, -late), away)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from multiprocessing.connection import Connection
@@ -14,6 +17,8 @@ from typing import Any
 from optsched.errors import OptschedError
 from optsched.rolling.policy import Policy
 from optsched.schedules.base import Schedule
+
+PR_SET_PDEATHSIG = 1
 
 
 class OutOfTime(Exception):
@@ -93,6 +98,7 @@ class Budgeted:
 def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) -> None:
     other_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ask_kernel_to_end_with_parent()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     while True:
         try:
@@ -105,6 +111,13 @@ def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) 
         except Exception as error:
             failure = f"{type(error).__name__}: {error}"
         pipe.send_bytes(pickle.dumps((decision, failure, pickle.dumps(policy))))
+
+
+def _ask_kernel_to_end_with_parent() -> None:
+    """On Linux even a policy that holds the interpreter's lock ends with its parent; elsewhere the thread has to do."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _end_with(parent: int) -> None:

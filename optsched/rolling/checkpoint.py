@@ -101,11 +101,12 @@ class Checkpoint:
         try:
             stored = io.BytesIO((self.folder / STATE).read_bytes())
             header, size, state = _Unpickler(stored, self.given).load()
+            kept = {key: header.get(key) for key in self.header}
         except Exception as error:
             raise InputError(self.folder / STATE, "", f"is no readable checkpoint ({type(error).__name__})") from None
         for key, value in self.header.items():
-            if header.get(key) != value:
-                raise InputError(self.folder, key, f"the checkpoint was made with {header.get(key)!r}, this is {value!r}")
+            if kept[key] != value:
+                raise InputError(self.folder, key, f"the checkpoint was made with {kept[key]!r}, this is {value!r}")
         with log.open("rb+") as stream:
             stream.truncate(size)
         return state, [json.loads(line) for line in log.read_text().splitlines()]

@@ -29,8 +29,7 @@ def persistence(series: Floats, now: int, day: int, seed: int) -> Floats:
 def yesterday(series: Floats, now: int, day: int, seed: int) -> Floats:
     """As in the same slot of the last day that has been seen; as now where there is none yet."""
     lead = np.arange(series.shape[1] - now)
-    back = now + lead - day * (lead // day + 1)
-    back[0] = now
+    back = now + lead - day * -(-lead // day)
     return np.where(back >= 0, series[:, np.maximum(back, 0)], series[:, now : now + 1])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
@@ -126,6 +127,7 @@ def replay(
     OptschedError : no such policy or forecast, a setting that it does not take, or the family has no replay.
     """
     settings, clock = settings or Settings(), Clock()
+    _fitting_history(instance, settings.history)
     acting = named_policy(instance.problem, policy, settings) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
     if period_s is not None and not 0 < period_s < float("inf"):
@@ -134,7 +136,7 @@ def replay(
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)
-    run = Run(simulator, acting, room("heuristics", instance.problem).HEURISTICS["greedy"], seed)
+    run = Run(simulator, acting, room("rolling", instance.problem).RESCUE, seed)
     options: dict[str, Any] = {"policy": name, "period_s": period_s, "forecast": forecast}
     for word in ("window_s", "replan_s", "budget_s"):
         options[word] = getattr(settings, word)
@@ -171,6 +173,24 @@ def replay(
         options=options | {"figures": run.counts.figures() | run.simulator.figures()},
         message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
     )
+
+
+def _fitting_history(instance: Instance, history: Instance | None) -> None:
+    """Past days must be of the same family, slots and sites, or what they tell means nothing here.
+
+    Raises
+    ------
+    OptschedError : they are not.
+    """
+    if history is None:
+        return
+    if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
+        raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
+    try:
+        jobs = tuple(job.model_dump() for job in history.jobs)  # type: ignore[attr-defined]
+        type(instance).model_validate(instance.model_dump(by_alias=True) | {"jobs": jobs})
+    except ValidationError as error:
+        raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
 
 
 def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> Run:

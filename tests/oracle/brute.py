@@ -66,7 +66,7 @@ ENUMERATE = {"allocation": allocation, "deferrable": deferrable, "geo": geo}
 def schedule(instance: Instance, entries: list[dict[str, Any]]) -> Schedule:
     """Entries as a schedule of the instance's family."""
     model = room("schedules", instance.problem).SCHEDULES[0]
-    (field,) = model.model_fields
+    field = next(iter(model.model_fields))
     (item,) = model.model_fields[field].annotation.__args__[:1]
     made: Schedule = model(**{field: tuple(item(**e) for e in entries)})
     return made

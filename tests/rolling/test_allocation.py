@@ -13,7 +13,8 @@ import pytest
 import optsched
 from optsched.errors import OptschedError
 from optsched.instances.generators import andreas
-from optsched.rolling.loop import policies, replay
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import policies
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
 from tests.oracle import tiny
 
@@ -113,11 +114,11 @@ def test_failures_are_caught_by_name_and_counted(examples: Path, policy: Any, wo
     assert result.options["figures"]["fallbacks"] > 0
 
 
-def test_unknown_policy_and_family() -> None:
+def test_unknown_policy_and_forecast() -> None:
     with pytest.raises(OptschedError, match="allocation has no policy 'magic'"):
         replay(tiny.allocation(1), "magic")
-    with pytest.raises(OptschedError, match="nothing in rolling for the family 'geo'"):
-        replay(tiny.geo(1))
+    with pytest.raises(OptschedError, match="no signal to forecast"):
+        replay(tiny.allocation(1), "fifo", forecast="noisy")
 
 
 def history(*runs: tuple[str, str, int, float, float]) -> AllocationHistory:
@@ -185,7 +186,7 @@ def test_the_command(examples: Path, tmp_path: Path) -> None:
     armida, result, log = examples / "armida.json", tmp_path / "r.json", tmp_path / "log.jsonl"
     done = run("replay", armida, "-o", result, "--log", log)
     assert done.returncode == 0, done.stderr
-    assert "1.16" in done.stdout
+    assert "1.130" in done.stdout
     assert run("check", armida, result).returncode == 0
     rows = [json.loads(line) for line in log.read_text().splitlines()]
     assert [row["time_s"] for row in rows] == sorted(row["time_s"] for row in rows)

@@ -165,21 +165,16 @@ def test_a_policy_that_was_ended_goes_on_from_its_last_state() -> None:
     assert kept.policy.seen == [0, 2]  # type: ignore[attr-defined]
 
 
-CLOSURES = {"fifo", "sjf", "tetris", "local-fcfs", "price-greedy", "carbon-greedy", "best-on-arrival"}
-unpicklable = pytest.mark.xfail(strict=True, reason="the heuristic is a closure: its worker dies on pickling its state")
-
-
 @pytest.mark.parametrize(
     ("family", "policy"),
-    [
-        pytest.param(family, name, marks=[unpicklable] if family != "allocation" and name in CLOSURES else [])
-        for family in tiny.TINY
-        for name in policies(family)
-    ],
+    [(family, name) for family in tiny.TINY for name in policies(family)],
 )
 def test_a_budget_that_is_kept_changes_nothing(family: str, policy: str) -> None:
     for seed in (0, 3):
-        runs = [replay(tiny.TINY[family](seed), policy, settings=s) for s in (Settings(), PROMPT)]
+        instance = tiny.TINY[family](seed)
+        if family == "allocation":
+            instance = instance.model_copy(update={"use_all_nodes": True})
+        runs = [replay(instance, policy, settings=s) for s in (Settings(), PROMPT)]
         assert runs[0].schedule == runs[1].schedule
         assert runs[0].message == runs[1].message is None
 
@@ -214,10 +209,7 @@ def alive(pid: int) -> bool:
     [
         "while True: pass",
         "time.sleep(600)",
-        pytest.param(
-            "sum(range(10**13))",  # one call into C that never lets the watching thread run
-            marks=pytest.mark.xfail(strict=True, reason="the worker watches its parent in a thread, which needs the GIL"),
-        ),
+        "sum(range(10**13))",  # one call into C that never lets the watching thread run
     ],
 )
 def test_a_worker_does_not_outlive_a_killed_parent(hang: str) -> None:

@@ -59,7 +59,9 @@ class Watches:
         self.snapshots: list[Any] = []
 
     def decide(self, snapshot: Any) -> Any:
-        more = {name: getattr(snapshot, name).tolist() for name in ("price", "carbon", "capacity_cores") if hasattr(snapshot, name)}
+        more = {
+            name: getattr(snapshot, name).tolist() for name in ("price", "carbon", "capacity_cores") if hasattr(snapshot, name)
+        }
         self.shown.append((snapshot.now_s, snapshot.model_dump() | {"by slot": more}))
         self.snapshots.append(snapshot)
         return self.greedy(snapshot, 0)
@@ -142,7 +144,9 @@ def test_delay_waited_counts_in_a_snapshot() -> None:
     watcher = Watches("deferrable")
     result = replay(late(), watcher)
     assert result.objective == pytest.approx(3)
-    assert all(s.jobs[0].waited == s.now and s.jobs[0].earliest == 0 and s.jobs[0].latest == 4 - s.now for s in watcher.snapshots)
+    assert all(
+        s.jobs[0].waited == s.now and s.jobs[0].earliest == 0 and s.jobs[0].latest == 4 - s.now for s in watcher.snapshots
+    )
     best = [evaluate(s, watcher.greedy(s, 0)).objective for s in watcher.snapshots]
     assert best == pytest.approx([3] * len(best))
 
@@ -154,14 +158,12 @@ def test_nobody_starts_what_has_lost_its_worth(policy: str) -> None:
     assert result.objective == pytest.approx(0)
 
 
-@pytest.mark.xfail(strict=True, reason="DeferrableSimulator._rebased drops what the truth's job has waited already")
 def test_a_replay_of_a_snapshot_keeps_what_was_waited() -> None:
     watcher = Watches("deferrable")
     replay(late(waited=3), watcher)
     assert [s.jobs[0].waited for s in watcher.snapshots] == [3 + s.now for s in watcher.snapshots]
 
 
-@pytest.mark.xfail(strict=True, reason="GeoSimulator does not re-base `arrives` of a job that is on its way in the truth")
 def test_a_replay_of_a_snapshot_keeps_who_is_on_its_way() -> None:
     """y is bound for b, where it arrives in slot 3; x, submitted in slot 2, brings a snapshot where that is one slot off."""
     jobs = [job.model_dump() for job in two_sites().jobs]
@@ -249,8 +251,7 @@ def test_another_future_shows_the_same_past(family: str, forecast: str) -> None:
             now_s = slot if family == "allocation" else slot * truth.slot_s
             past = [[entry for entry in one if entry[0] <= now_s] for one in lists]
             assert past[0] == past[1], (seed, slot)
-            assert past[0]
-            parted += lists[0] != lists[1]
+            parted += bool(past[0]) and lists[0] != lists[1]
     assert parted > 5
 
 
@@ -261,24 +262,26 @@ def test_perfect_forecasts_do_show_the_future(family: str) -> None:
     for seed in range(12):
         truth: Any = example(family, seed)
         slot = min(j.submitted for j in truth.jobs)
-        first = [shown(t, "perfect")[0][1] for t in (truth, known_until(truth, slot))]
+        first = [shown(t, "perfect")[:1] for t in (truth, known_until(truth, slot))]
         differ += first[0] != first[1]
     assert differ > 5
 
 
 @pytest.mark.parametrize("family", tiny.TINY)
 def test_a_snapshot_holds_submitted_jobs_and_no_notes(family: str) -> None:
+    seen = 0
     for seed in range(12):
         truth: Any = example(family, seed)
         submitted = {j.id: j.submit_s if family == "allocation" else j.submitted * truth.slot_s for j in truth.jobs}
         watcher = Watches(family)
         replay(truth, watcher)
-        assert watcher.snapshots
+        seen += len(watcher.snapshots)
         for snapshot in watcher.snapshots:
             assert all(submitted[job.id] <= snapshot.now_s for job in snapshot.jobs)
             assert snapshot.meta == {}
             assert getattr(snapshot, "forecast", None) is None
             assert "secret" not in repr(snapshot.__dict__)
+    assert seen > 12
 
 
 @pytest.mark.parametrize("family", ["deferrable", "geo"])
@@ -300,9 +303,9 @@ class TooLong(BaseException):
     """Not an Exception, so that the loop lets it through."""
 
 
-@pytest.mark.xfail(strict=True, raises=TooLong, reason="a job that no node can run is waited for without end")
-def test_a_job_that_can_run_nowhere_ends_the_replay() -> None:
-    """However it ends: with a line that says so, or without the job."""
+@pytest.mark.parametrize(("policy", "seed"), [("fifo", 1), ("greedy", 0)])
+def test_a_replay_ends(policy: str, seed: int) -> None:
+    """However: with a line, or without the job. 1: a job that fits on no node; 0: without `use_all_nodes` the greedy idles."""
 
     def end(*_: object) -> None:
         raise TooLong
@@ -310,7 +313,7 @@ def test_a_job_that_can_run_nowhere_ends_the_replay() -> None:
     before = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, 2)
     try:
-        replay(tiny.allocation(1), "fifo")
+        replay(tiny.allocation(seed), policy)
     except optsched.OptschedError:
         pass
     finally:

@@ -91,6 +91,8 @@ def carry_over(plan: AllocationSchedule, snapshot: AllocationInstance, passed_s:
     return AllocationSchedule(assignments=tuple(a for a in plan.assignments if a.job in alive))
 
 
+RESCUE = priced_dispatch  # it never idles
+
 POLICIES: dict[str, Factory] = {
     **{
         name: plain(name, partial(_preemptive, name)) if preemptive else partial(_non_preemptive, name)

@@ -19,7 +19,7 @@ Way = tuple[int, int, float, float]  # class of nodes, GPUs, time, energy
 
 @dataclass(frozen=True)
 class Rule:
-    """Jobs in order, each at the least energy, tardiness and price of its GPU time, as soon as it fits; nothing is preempted."""
+    """Jobs in order, each at the least energy, tardiness and price of its GPU time, as soon as it fits; no preemption."""
 
     order: list[int]
     price: list[float]  # of a GPU-second by class

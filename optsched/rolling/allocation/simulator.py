@@ -45,6 +45,10 @@ class AllocationSimulator:
     ) -> None:
         if forecast is not perfect:
             raise OptschedError("allocation has no signal to forecast: its costs are constant")
+        fits = instance.model_copy(update={"now_s": inf}).runnable.any(axis=1)
+        if not fits.all():
+            stuck = instance.jobs[int((~fits).argmax())].id
+            raise OptschedError(f"job {stuck!r} fits on no node: a replay would never end")
         self.truth, self.period_s = instance, period_s
         self.event, self.stalled = "submitted", False
         self.kind = {node.id: node.gpu_type for node in instance.nodes}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from optsched.heuristics.deferrable import RULES, rule
+from optsched.heuristics.deferrable import RULES, greedy, rule
 from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.models.deferrable import program, to_schedule
@@ -18,6 +18,8 @@ from optsched.schedules.deferrable import DeferrableSchedule, Start
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 TRUST = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
 EXACT = 20_000  # options
+
+RESCUE = greedy
 
 POLICIES: dict[str, Factory] = {name: plain(name, rule(rank, slots=1)) for name, rank in RULES.items()}
 POLICIES["rolling"] = partial(PricedHorizon, "deferrable")
@@ -42,7 +44,7 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
         return snapshot
     most = max(1, round(window_s / snapshot.slot_s))
     inside = (job for job in snapshot.jobs if job.earliest < most)
-    jobs = tuple(job.model_copy(update={"latest": min(job.latest, most)}) for job in inside)
+    jobs = tuple(job.model_copy(update={"latest": min(job.latest, most - 1)}) for job in inside)
     return snapshot.model_copy(update={"jobs": jobs})
 
 

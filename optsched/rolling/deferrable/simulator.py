@@ -44,7 +44,7 @@ class DeferrableSimulator(SlotSimulator):
         return self.truth.model_copy(
             update={
                 "capacity": tuple(left.tolist()),
-                "now": self.now,
+                "now": self.truth.now + self.now,
                 "meta": {},
                 "forecast": None,
                 "jobs": tuple(self._rebased(self.truth.jobs[j]) for j in self.waiting),
@@ -60,7 +60,7 @@ class DeferrableSimulator(SlotSimulator):
             earliest=max(0, job.earliest - now),
             latest=job.latest - now,
             submitted=0,
-            waited=max(0, now - job.earliest),
+            waited=job.waited + max(0, now - job.earliest),
         )
 
     def next_slot(self, start: Start) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.heuristics.geo import greedy
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
 from optsched.instances.network import slots_for
@@ -19,6 +20,8 @@ from optsched.schedules.geo import GeoSchedule, Start
 
 TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
 EXACT = 0  # options
+
+RESCUE = greedy
 
 POLICIES: dict[str, Factory] = {"rolling": partial(PricedHorizon, "geo")}
 

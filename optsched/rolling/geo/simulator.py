@@ -18,14 +18,18 @@ class GeoSimulator(SlotSimulator):
 
     Attributes
     ----------
-    departed : job -> (site, slot of departure, slot of arrival).
+    departed : job -> (site, slot of departure, slot of arrival); no departure for one that was on its way from the start.
     """
 
     truth: GeoInstance
 
     def __init__(self, truth: GeoInstance, *words: Any) -> None:
         self.places = len(truth.sites)
-        self.departed: dict[int, tuple[int, int, int]] = {}
+        self.departed: dict[int, tuple[int, int | None, int]] = {
+            j: (truth.site_index[job.bound_for], None, job.arrives)
+            for j, job in enumerate(truth.jobs)
+            if job.bound_for is not None
+        }
         super().__init__(truth, *words)
 
     def default_period(self) -> int:
@@ -128,11 +132,11 @@ class GeoSimulator(SlotSimulator):
         lost = [
             Lost(job=self.truth.jobs[j].id, site=self.truth.sites[site].id, departure=departure)
             for j, (site, departure, _) in self.departed.items()
-            if j not in self.started
+            if j not in self.started and departure is not None
         ]
         return GeoSchedule(starts=tuple(Start(**row) for row in self.started.values()), lost=tuple(lost))
 
     def figures(self) -> dict[str, float]:
         """And how many ran away from their source, and how many left it in vain."""
         moved = sum(j in self.started for j in self.departed)
-        return super().figures() | {"migrations": moved, "lost_in_transit": len(self.departed) - moved}
+        return super().figures() | {"migrations": moved, "lost_in_transit": len(self.history().lost)}

@@ -1,0 +1,104 @@
+"""Local search on the proxy: a node at a time, jobs get other GPU counts, come in, or take the place of another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from optsched.heuristics.allocation.randomized_greedy import ITERATIONS, randomized_greedy
+from optsched.instances.allocation import AllocationInstance, Node
+from optsched.models.allocation.options import Options, options
+from optsched.schedules.allocation import AllocationSchedule, Assignment
+
+CANDIDATES = 40  # waiting jobs a class of nodes that are tried, those of most gain first
+ROUNDS = 20
+TINY = 1e-9
+
+
+def local_search(instance: AllocationInstance, schedule: AllocationSchedule, rounds: int = ROUNDS) -> AllocationSchedule:
+    """The schedule after improving moves, until a round over all nodes finds none; never worse by the proxy."""
+    listed = options(instance)
+    columns = (listed.job, listed.node_class, listed.gpus)
+    index = {key: o for o, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
+    number = {job.id: j for j, job in enumerate(instance.known_jobs)}
+    kind = {instance.nodes[n].id: k for k, c in enumerate(instance.node_classes) for n in c.nodes}
+    on: dict[str, list[int]] = defaultdict(list)
+    for a in schedule.assignments:
+        on[a.node].append(index[number[a.job], kind[a.node], a.gpus])
+    searched = _Search(instance, listed, on)
+    for _ in range(rounds):
+        if not sum(searched.improve(node, kind[node.id]) for node in instance.nodes):
+            break
+    return AllocationSchedule(
+        assignments=tuple(
+            Assignment(job=instance.known_jobs[int(listed.job[o])].id, node=node, gpus=int(listed.gpus[o]))
+            for node, chosen in on.items()
+            for o in chosen
+        )
+    )
+
+
+class _Search:
+    """Options by node, and who waits."""
+
+    def __init__(self, instance: AllocationInstance, listed: Options, on: dict[str, list[int]]) -> None:
+        self.on, self.cheapest = on, instance.first_ending == "cheapest"
+        self.job, self.gpus = listed.job.tolist(), listed.gpus.tolist()
+        self.time, self.energy, self.gain = listed.time_s.tolist(), listed.energy.tolist(), listed.gain.tolist()
+        self.running = {self.job[o] for chosen in on.values() for o in chosen}
+        self.of_job: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for o, key in enumerate(zip(listed.node_class.tolist(), self.job, strict=True)):
+            self.of_job[key].append(o)
+        density = listed.gain / listed.gpus
+        self.ranked = [
+            [o for o in np.argsort(density, kind="stable").tolist() if listed.node_class[o] == k]
+            for k in range(len(instance.node_classes))
+        ]
+
+    def cost(self, chosen: list[int]) -> float:
+        """Of a node: gains, and the energy of its first-ending (or cheapest) job."""
+        if not chosen:
+            return 0.0
+        first = min(chosen, key=lambda o: (0.0 if self.cheapest else self.time[o], self.energy[o]))
+        return float(sum(self.gain[o] for o in chosen) + self.energy[first])
+
+    def waiting(self, k: int) -> list[int]:
+        """Options of the best jobs that wait, on a class."""
+        found: list[int] = []
+        jobs: set[int] = set()
+        for o in self.ranked[k]:
+            if self.job[o] not in self.running:
+                jobs.add(self.job[o])
+                if len(jobs) > CANDIDATES:
+                    break
+                found.append(o)
+        return found
+
+    def improve(self, node: Node, k: int) -> int:
+        """Make the best move on a node, again and again; how many were made."""
+        name, room = node.id, node.gpus
+        made = 0
+        while True:
+            chosen = self.on[name]
+            now, best, least = self.cost(chosen), None, -TINY
+            free = room - sum(self.gpus[o] for o in chosen)
+            outside = self.waiting(k)
+            for out in [None, *chosen]:
+                left = [o for o in chosen if o != out]
+                space = free + (0 if out is None else self.gpus[out])
+                own = [] if out is None else [o for o in self.of_job[k, self.job[out]] if o != out]
+                for o in own + outside:
+                    if self.gpus[o] <= space and (change := self.cost([*left, o]) - now) < least:
+                        best, least = [*left, o], change
+            if best is None or not best:
+                return made
+            self.running -= {self.job[o] for o in chosen}
+            self.running |= {self.job[o] for o in best}
+            self.on[name] = best
+            made += 1
+
+
+def searched_greedy(instance: AllocationInstance, seed: int = 0, iterations: int = ITERATIONS) -> AllocationSchedule:
+    """Algorithm 1, then a local search on its best construction."""
+    return local_search(instance, randomized_greedy(instance, seed, iterations))
