@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 from pydantic import ValidationError
 
-from optsched.errors import InputError, OptschedError
-from optsched.instances import Instance
-from optsched.instances.files import dumps, save
+from optsched.cli._emit import emit
+from optsched.errors import OptschedError
 
 
 @click.group("generate", short_help="Generate a paper's scenario.")
@@ -34,16 +32,6 @@ def _output(function: Callable[..., Any]) -> Callable[..., Any]:
 
     seeded = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)(guarded)
     return click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")(seeded)
-
-
-def _emit(instance: Instance, output: str | None) -> None:
-    if output is None:
-        click.echo(dumps(instance).decode(), nl=False)
-        return
-    if not Path(output).name.endswith((".json", ".json.gz")):
-        raise InputError(output, "", "an instance file ends in .json or .json.gz")
-    save(instance, output)
-    click.echo(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}", err=True)
 
 
 def _andreas(case: int) -> click.Command:
@@ -68,7 +56,7 @@ def _andreas(case: int) -> click.Command:
     def made(output: str | None, **parameters: Any) -> None:
         from optsched.instances.generators import andreas
 
-        _emit(andreas(case, **parameters), output)
+        emit(andreas(case, **parameters), output)
 
     gpus = {1: "2 GPUs a V100 node, 1 a T4 node", 2: "4 GPUs a V100 node, 2 a T4 node"}[case]
     made.help = f"ANDREAS case {case} ({gpus}): an allocation instance."
@@ -117,7 +105,7 @@ def osdec_command(output: str | None, **parameters: Any) -> None:
     """OSDEC core cases 1-3 x duration cases 1-3: a deferrable instance."""
     from optsched.instances.generators import osdec
 
-    _emit(osdec(**parameters), output)
+    emit(osdec(**parameters), output)
 
 
 @command.command("masac")
@@ -152,4 +140,4 @@ def masac_command(output: str | None, **parameters: Any) -> None:
     """MASAC Table I, five sites over two days: a geo instance."""
     from optsched.instances.generators import masac
 
-    _emit(masac(**parameters), output)
+    emit(masac(**parameters), output)

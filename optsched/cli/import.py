@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import ValidationError
 
-from optsched.cli.generate import _emit
+from optsched.cli._emit import emit
 from optsched.errors import InputError, OptschedError
 from optsched.instances import Instance, load
 
@@ -150,7 +150,7 @@ def _made(build: Callable[[], Instance], output: str | None, place: str | None =
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
         raise OptschedError(f"these files and options make no valid instance: {where}: {fault['msg']}") from None
-    _emit(instance, output)
+    emit(instance, output)
     told = instance.meta if place is None else instance.meta[place]
     for sentence in told["assumed"]:
         click.echo(f"  assumed: {sentence}", err=True)

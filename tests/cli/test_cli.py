@@ -195,7 +195,9 @@ def test_generate_is_reproducible(tmp_path: Path) -> None:
     assert run("generate", "osdec").stdout == run("generate", "osdec").stdout
 
 
-@pytest.mark.parametrize("verb", ["check", "export", "generate", "methods", "plot", "schema", "solve", "validate", "versions"])
+@pytest.mark.parametrize(
+    "verb", ["check", "export", "generate", "import", "methods", "plot", "replay", "schema", "solve", "validate", "versions"]
+)
 def test_help_teaches(verb: str) -> None:
     assert verb in run("--help").stdout
     done = run(verb, "--help")

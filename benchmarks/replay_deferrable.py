@@ -1,0 +1,59 @@
+"""OSDEC online: every policy on the nine cases of Table 4, or on given instances, as a share of the clairvoyant bound.
+
+    python benchmarks/replay_deferrable.py              # the nine cases, 5 seeds each
+    python benchmarks/replay_deferrable.py azure.json   # e.g. made by optsched import azure-v1
+
+`closed` is the share of the gap between FIFO and the bound that a policy closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from optsched import load
+from optsched.decomposition.deferrable import clairvoyant
+from optsched.instances.deferrable import DeferrableInstance
+from optsched.instances.generators import osdec
+from optsched.rolling.loop import replay
+
+POLICIES = ("fifo", "sjf", "tetris", "greedy", "rolling")
+
+
+def share(given: tuple[DeferrableInstance, str]) -> tuple[float, float]:
+    """Objective over bound, and seconds."""
+    instance, policy = given
+    bound = clairvoyant(instance)
+    result = replay(instance, policy, bound=bound)
+    assert result.options["figures"]["fallbacks"] == 0, result.message
+    assert result.objective is not None
+    return result.objective / bound, result.timings_s.total
+
+
+def table(title: str, instances: list[DeferrableInstance]) -> None:
+    """Print the mean of every policy."""
+    with ProcessPoolExecutor(2) as pool:
+        rows = np.array(list(pool.map(share, product(instances, POLICIES)))).reshape(len(instances), len(POLICIES), 2)
+    mean = rows.mean(axis=0)
+    closed = (mean[:, 0] - mean[0, 0]) / (1 - mean[0, 0])
+    cells = [f"{name} {s:.4f} ({100 * c:.0f} %, {t:.1f} s)" for name, (s, t), c in zip(POLICIES, mean, closed, strict=True)]
+    print(f"{title}: {'  '.join(cells)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--seeds", type=int, default=5)
+    given = parser.parse_args()
+    for file in given.files:
+        table(Path(file).name, [load(file)])  # type: ignore[list-item]
+    for cores, duration in () if given.files else product((1, 2, 3), (1, 2, 3)):
+        table(f"cores {cores}, durations {duration}", [osdec(cores, duration, seed=seed) for seed in range(given.seeds)])
+
+
+if __name__ == "__main__":
+    main()
