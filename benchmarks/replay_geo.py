@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
@@ -32,6 +33,23 @@ def scenario(load: float, seed: int) -> GeoInstance:
     return masac(load=load, seed=seed, trace=TRACE, signals=SIGNALS)
 
 
+def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, float]]:
+    """Share of the bound and seconds of each policy."""
+    load, seed, forecast, policies = given
+    instance = scenario(load, seed)
+    bound = clairvoyant(instance)
+    rows = []
+    for name in policies:
+        word, history, _ = name.partition(" +history")
+        settings = Settings(history=scenario(load, seed + 1000) if history else None)
+        began = perf_counter()
+        result = replay(instance, word, forecast=forecast, settings=settings, bound=bound)
+        assert result.options["figures"]["fallbacks"] == 0, result.message
+        assert result.objective is not None
+        rows.append((result.objective / bound, perf_counter() - began))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 1.8])
@@ -40,21 +58,13 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     given = parser.parse_args()
     for load in given.loads:
-        share, seconds = np.zeros((2, len(given.policies), given.seeds))
-        for seed in range(given.seeds):
-            instance = scenario(load, seed)
-            bound = clairvoyant(instance, iterations=1000)
-            for p, name in enumerate(given.policies):
-                word, history, _ = name.partition(" +history")
-                settings = Settings(history=scenario(load, seed + 1000) if history else None)
-                began = perf_counter()
-                result = replay(instance, word, forecast=given.forecast, settings=settings, bound=bound)
-                share[p, seed], seconds[p, seed] = result.objective / bound, perf_counter() - began  # type: ignore[operator]
-                assert result.options["figures"]["fallbacks"] == 0, result.message
+        tasks = [(load, seed, given.forecast, tuple(given.policies)) for seed in range(given.seeds)]
+        with ProcessPoolExecutor(2) as pool:
+            rows = np.array(list(pool.map(run, tasks)))
         print(f"load {load:g}, forecast {given.forecast}, {given.seeds} seeds: share of the clairvoyant bound")
-        for p, name in enumerate(given.policies):
-            print(f"  {name:18} mean {share[p].mean():.4f}  least {share[p].min():.4f}  {seconds[p].mean():6.1f} s a replay")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+        for name, share, seconds in zip(given.policies, rows[:, :, 0].T, rows[:, :, 1].T, strict=True):
+            print(f"  {name:18} mean {share.mean():.4f}  least {share.min():.4f}  {seconds.mean():6.1f} s a replay", flush=True)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
 
 
 if __name__ == "__main__":

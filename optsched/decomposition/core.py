@@ -42,7 +42,7 @@ class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
 
 
-def optimise(program: Program, start: Ints, seconds: float, gap: float = 1e-3) -> Ints:
+def optimise(program: Program, start: Ints, seconds: float, gap: float) -> Ints:
     """Options (indices) of an optimal choice, or of the best that was found in time; at least as good as `start`."""
     if not (program.value > 0).any():
         return start

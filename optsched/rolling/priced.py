@@ -27,7 +27,7 @@ from optsched.schedules.base import Schedule
 PRICING_S = 3600.0
 SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
-SECONDS = 2.0  # for an exact plan of the known jobs
+SECONDS, GAP = 1.0, 0.005  # of an exact plan of the known jobs, of which only the present is carried out
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 Listed = tuple[Program, Callable[[Ints], Schedule]]
@@ -101,7 +101,7 @@ class PricedHorizon:
         kept = priced.where(priced.value > 0)
         plan = construct(kept, densest_first(kept))
         if len(kept) <= family.EXACT:
-            plan = optimise(kept, plan, SECONDS)
+            plan = optimise(kept, plan, SECONDS, GAP)
         decided: Schedule = schedule(worth[plan])
         return decided
 
