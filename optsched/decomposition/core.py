@@ -1,4 +1,4 @@
-"""The exact core: a time-indexed program through a formulation of models/ and a backend of solvers/, under a time limit."""
+"""The exact core: a time-indexed program through a formulation of models/ and a backend of solvers/."""
 
 from __future__ import annotations
 
@@ -42,14 +42,17 @@ class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
 
 
-def optimise(program: Program, start: Ints, seconds: float, gap: float) -> Ints:
-    """Options (indices) of an optimal choice, or of the best that was found in time; at least as good as `start`."""
+def optimise(program: Program, start: Ints, gap: float, nodes: int) -> Ints:
+    """Options (indices) of a choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
+
+    Limited by nodes, not by the clock: the same program has the same choice on every machine.
+    """
     if not (program.value > 0).any():
         return start
     model = Core(program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model)
-    task = Task(seconds=seconds, gap=gap, threads=1, seed=0, start=True)
+    task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": nodes})
     outcome = backend("highs").solve(model, form, task, Monitor(Clock(), SENSE))
     if outcome.x is None:
         return start

@@ -37,8 +37,9 @@ def dispatch(instance: DeferrableInstance, seed: int = 0, *, rank: Rank, slots: 
     jobs, left = instance.columns, instance.capacity_cores.copy()
     last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
     if instance.delay_penalty > 0:
-        worth = np.ceil(jobs.cores * jobs.duration / instance.delay_penalty).astype(np.int64)  # slots of delay that eat it up
-        last = np.minimum(last, jobs.earliest - jobs.waited + np.minimum(worth, instance.horizon) - 1)
+        worth = np.ceil(jobs.cores * jobs.duration / instance.delay_penalty)  # slots of delay that eat it up
+        worth = np.minimum(worth, instance.horizon + jobs.waited).astype(np.int64)
+        last = np.minimum(last, jobs.earliest - jobs.waited + worth - 1)
     waiting = np.argsort(rank(instance), kind="stable")
     starts = []
     for slot in range(min(slots or instance.horizon, instance.horizon)):

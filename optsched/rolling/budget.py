@@ -14,7 +14,7 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
-from optsched.errors import OptschedError
+from optsched.errors import CertificateError, OptschedError
 from optsched.rolling.policy import Policy
 from optsched.schedules.base import Schedule
 
@@ -53,7 +53,7 @@ class Budgeted:
 
         Raises
         ------
-        OutOfTime : the budget is spent; the worker is gone. Whatever the policy raises comes as a RuntimeError.
+        OutOfTime : the budget is spent; the worker is gone. What the policy raises comes as a RuntimeError.
         """
         if self.pipe is None:
             self._fork()
@@ -69,9 +69,10 @@ class Budgeted:
         except BaseException:
             self.close()
             raise
-        self.policy = pickle.loads(state)
+        if state is not None:
+            self.policy = pickle.loads(state)
         if failure is not None:
-            raise RuntimeError(failure)
+            raise failure
         chosen: Schedule = decision
         return chosen
 
@@ -105,12 +106,19 @@ def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) 
             snapshot = pickle.loads(pipe.recv_bytes())
         except EOFError:
             os._exit(0)
-        decision, failure = None, None
+        decision: Any = None
+        failure: Exception | None = None
         try:
             decision = policy.decide(snapshot)
+        except CertificateError as error:
+            failure = error
         except Exception as error:
-            failure = f"{type(error).__name__}: {error}"
-        pipe.send_bytes(pickle.dumps((decision, failure, pickle.dumps(policy))))
+            failure = RuntimeError(f"{type(error).__name__}: {error}")
+        try:
+            answer = pickle.dumps((decision, failure, pickle.dumps(policy)))
+        except Exception as error:
+            answer = pickle.dumps((None, RuntimeError(f"cannot be pickled, as a budget needs: {error}"), None))
+        pipe.send_bytes(answer)
 
 
 def _ask_kernel_to_end_with_parent() -> None:

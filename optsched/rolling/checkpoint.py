@@ -107,6 +107,8 @@ class Checkpoint:
         for key, value in self.header.items():
             if kept[key] != value:
                 raise InputError(self.folder, key, f"the checkpoint was made with {kept[key]!r}, this is {value!r}")
+        if log.stat().st_size < size:
+            raise InputError(log, "", f"has {log.stat().st_size} bytes, the checkpoint was made with at least {size}")
         with log.open("rb+") as stream:
             stream.truncate(size)
         return state, [json.loads(line) for line in log.read_text().splitlines()]

@@ -34,11 +34,11 @@ def yesterday(series: Floats, now: int, day: int, seed: int) -> Floats:
 
 
 def noisy(series: Floats, now: int, day: int, seed: int, error: float = DAY_AHEAD_ERROR) -> Floats:
-    """The truth and a random walk: `error` of the series' mean size after a day, and more by the root of the lead."""
+    """The truth and a random walk: `error` of the mean size so far after a day, and more by the root of the lead."""
     truth = series[:, now:]
     steps = np.random.default_rng((seed, now)).standard_normal(truth.shape)
     steps[:, 0] = 0.0
-    size = np.abs(series).mean(axis=1, keepdims=True)
+    size = np.abs(series[:, : now + 1]).mean(axis=1, keepdims=True)
     return np.asarray(truth + np.cumsum(steps, axis=1) * error * size / np.sqrt(day))
 
 

@@ -44,7 +44,10 @@ class RollingHorizon:
         if left is None or not fresh:
             self.seed += 1
             seconds = None if self.settings.budget_s is None else SHARE * self.settings.budget_s
-            left = method(self.method, self.family)(snapshot, stop=Stop(seconds=seconds), seed=self.seed, start=left).schedule
+            result = method(self.method, self.family)(snapshot, stop=Stop(seconds=seconds), seed=self.seed, start=left)
+            if result.termination == "interrupted":
+                raise KeyboardInterrupt
+            left = result.schedule
             self.planned_s = snapshot.now_s
         assert left is not None
         self.plan, self.decided_s = left, snapshot.now_s

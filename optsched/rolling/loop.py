@@ -25,6 +25,7 @@ from optsched.schedules import evaluate
 from optsched.stop import Clock
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
+SHORTEST_S = 1e-3  # period; time must go on in float64
 EVERY = 50  # decisions between checkpoints
 Tell = Callable[[dict[str, Any]], None]
 
@@ -57,6 +58,7 @@ class Run:
     seed: int
     counts: Counts = field(default_factory=Counts)
     stalls: int = 0
+    given_up: bool = False
     spent_s: float = 0.0
 
     def step(self, costs: bool) -> dict[str, Any] | None:
@@ -66,9 +68,10 @@ class Run:
         if snapshot is None:
             return None
         began = time.perf_counter()
-        decision, failure = self._decide(snapshot)
-        if decision is None or self.stalls > MOST_STALLS:
-            failure = failure or "nothing was run for too long"
+        self.given_up = self.given_up or self.stalls > MOST_STALLS
+        decision, failure = (None, "nothing got on for too long") if self.given_up else self._decide(snapshot)
+        if decision is None:
+            assert failure is not None
             decision = self.rescue(snapshot, self.seed)
             self.counts.fallbacks.append(failure)
         self.counts.seconds.append(time.perf_counter() - began)
@@ -128,10 +131,12 @@ def replay(
     """
     settings, clock = settings or Settings(), Clock()
     _fitting_history(instance, settings.history)
+    if not isinstance(policy, str):
+        settings.allow(type(policy).__name__)
     acting = named_policy(instance.problem, policy, settings) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
-    if period_s is not None and not 0 < period_s < float("inf"):
-        raise OptschedError(f"period must be a positive number of seconds, got {period_s}")
+    if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
+        raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
     simulator = room("rolling", instance.problem).SIMULATOR(instance, period_s, named_forecast(forecast), seed)
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
@@ -151,6 +156,7 @@ def replay(
             if keeper is not None:
                 keeper.append(row)
                 if len(run.counts.seconds) % every == 0:
+                    run.spent_s, clock = run.spent_s + clock.elapsed_s(), Clock()
                     keeper.save(run)
             if log is not None:
                 log(row)
@@ -168,7 +174,7 @@ def replay(
         method=f"replay:{name}",
         termination="iteration_limit",
         bound=bound,
-        seconds=clock.elapsed_s(),
+        seconds=run.spent_s + clock.elapsed_s(),
         seed=seed,
         options=options | {"figures": run.counts.figures() | run.simulator.figures()},
         message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
@@ -184,6 +190,8 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """
     if history is None:
         return
+    if history.jobs == instance.jobs:  # type: ignore[attr-defined]
+        raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
         raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
     try:

@@ -27,7 +27,7 @@ from optsched.schedules.base import Schedule
 PRICING_S = 3600.0
 SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
-SECONDS, GAP = 1.0, 0.005  # of an exact plan of the known jobs, of which only the present is carried out
+GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 Listed = tuple[Program, Callable[[Ints], Schedule]]
@@ -43,7 +43,7 @@ class Arrivals:
 
     def begin(self, slots: int) -> None:
         """Room for a stretch of `slots` slots, on whole days so that hours of the day stay aligned."""
-        self.offset, self.slots = self.count * self.block, slots
+        self.offset = self.count * self.block
         self.count += math.ceil(slots / (self.block * self.blocks_a_day)) * self.blocks_a_day
 
     def add(self, slot: int, job: Any) -> None:
@@ -85,6 +85,7 @@ class PricedHorizon:
         self.seen: set[str] = set()
         self.prices: Floats | None = None
         self.priced_at = self.first = 0
+        self.before = range(0)  # whole hours of history
 
     def decide(self, snapshot: Any) -> Schedule:
         """The known jobs at today's prices, on what capacity is left."""
@@ -101,7 +102,7 @@ class PricedHorizon:
         kept = priced.where(priced.value > 0)
         plan = construct(kept, densest_first(kept))
         if len(kept) <= family.EXACT:
-            plan = optimise(kept, plan, SECONDS, GAP)
+            plan = optimise(kept, plan, GAP, NODES)
         decided: Schedule = schedule(worth[plan])
         return decided
 
@@ -111,10 +112,12 @@ class PricedHorizon:
             self.arrivals = Arrivals(max(1, round(3600 / snapshot.slot_s)), day)
             past = self.settings.history
             if past is not None:
-                self.arrivals.begin(past.horizon)  # type: ignore[attr-defined]
+                phase = past.now % day  # type: ignore[attr-defined]
+                self.arrivals.begin(phase + past.horizon)  # type: ignore[attr-defined]
                 for job in past.jobs:  # type: ignore[attr-defined]
-                    self.arrivals.add(job.submitted, room("rolling", self.family).at(job, 0))
-            self.before = self.arrivals.count
+                    self.arrivals.add(phase + job.submitted, room("rolling", self.family).at(job, 0))
+                whole = -(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block  # type: ignore[attr-defined]
+                self.before = range(*whole)
             self.arrivals.begin(snapshot.now + snapshot.horizon)
             self.first = snapshot.now
             self.seen = {job.id for job in snapshot.jobs}  # what waited at the beginning says little about what comes
@@ -128,7 +131,7 @@ class PricedHorizon:
         arrivals, family = self.arrivals, room("rolling", self.family)
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
-        known = [range(self.before), range(begun, (arrivals.offset + snapshot.now) // arrivals.block)]
+        known = [self.before, range(begun, (arrivals.offset + snapshot.now) // arrivals.block)]
         jobs = list(snapshot.jobs)
         for k in range(SCENARIOS):
             drawn = arrivals.futures(known, snapshot.now + 1, snapshot.now + snapshot.horizon - 1, self.rng)

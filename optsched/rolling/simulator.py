@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from optsched.instances.base import Instance
 from optsched.schedules.base import Schedule, Violation
 
+SNAPSHOT = "snapshot"  # its name: a generated instance's tells how to make it again
+
 
 class Simulator(Protocol):
     """The truth of a replay. `snapshot` is all that a policy sees.

@@ -28,7 +28,8 @@ class SlotSimulator(ABC):
     stalled: ClassVar[bool] = False
 
     def __init__(self, truth: Any, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
-        self.truth, self.forecast, self.seed = truth, forecast, seed
+        self.truth, self.forecast = truth, forecast
+        self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
         if period_s is not None and period_s < truth.slot_s:
             raise OptschedError(f"the period is {period_s:g} s, shorter than a slot of {truth.slot_s:g} s")
         self.period = self.default_period() if period_s is None else round(period_s / truth.slot_s)
@@ -50,6 +51,10 @@ class SlotSimulator(ABC):
     @abstractmethod
     def default_period(self) -> int:
         """Slots between decisions where none is asked for."""
+
+    def next_period(self) -> int:
+        """The next slot in which it is time to decide anyway."""
+        return self.now + self.period
 
     @abstractmethod
     def alive(self, job: int) -> bool:
@@ -113,7 +118,7 @@ class SlotSimulator(ABC):
         events = {"submitted": coming, "planned": min(planned, default=self.truth.horizon)}
         if self.waiting:
             self.ends = {end for end in self.ends if end > self.now}
-            events |= {"ended": min(self.ends, default=self.truth.horizon), "period": self.now + self.period}
+            events |= {"ended": min(self.ends, default=self.truth.horizon), "period": self.next_period()}
             events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=self.truth.horizon)}
         until = min(events.values())
         self.event = "+".join(name for name, slot in events.items() if slot == until)

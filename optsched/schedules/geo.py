@@ -173,9 +173,12 @@ def _placement(instance: GeoInstance, job: Job, start: Start) -> list[Violation]
 
 
 def _lost(instance: GeoInstance, job: Job, gone: Lost) -> Iterator[Violation]:
-    if gone.site not in instance.site_index:
+    a, b = instance.site_index[job.source], instance.site_index.get(gone.site, -1)
+    if job.bound_for is not None:
+        yield Violation("departs a second time", job.id, gone.site, gone.departure)
+    if b < 0:
         yield Violation("unknown site", job.id, gone.site)
-    elif (instance.site_index[job.source], instance.site_index[gone.site]) not in instance.paths:
+    elif not {(a, b), (b, a)} <= instance.paths.keys():
         yield Violation("no path between source and site, or back", job.id, gone.site, gone.departure)
     if gone.departure < job.submitted:
         yield Violation("departs before it is submitted", job.id, gone.site, gone.departure, job.submitted - gone.departure)

@@ -10,6 +10,7 @@ from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.rolling.allocation.stay import stay_in_place
 from optsched.rolling.forecast import Forecast, perfect
+from optsched.rolling.simulator import SNAPSHOT
 from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Run
 from optsched.schedules.allocation import check as violations
 from optsched.schedules.base import Violation
@@ -65,7 +66,7 @@ class AllocationSimulator:
             return None
         known = [job for job in self.truth.jobs if job.submit_s <= self.now_s and self.left[job.id]]
         jobs = tuple(self._remaining(job) for job in known)
-        return self.truth.model_copy(update={"now_s": self.now_s, "jobs": jobs, "meta": {}})
+        return self.truth.model_copy(update={"now_s": self.now_s, "jobs": jobs, "meta": {}, "name": SNAPSHOT})
 
     def _remaining(self, job: Job) -> Job:
         left = self.left[job.id]
@@ -103,9 +104,9 @@ class AllocationSimulator:
                 self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time)
                 self.started.add(job)
                 done.append({"job": job, "node": node, "gpus": gpus})
-        ran = len(self.runs)
+        before = sum(self.left.values())
         self._advance()
-        self.stalled = not self.running and len(self.runs) == ran
+        self.stalled = sum(self.left.values()) >= before
         return done
 
     def _stop(self, job: str) -> None:

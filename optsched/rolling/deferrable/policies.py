@@ -15,12 +15,12 @@ from optsched.rolling.policy import Factory, plain
 from optsched.rolling.priced import PricedHorizon
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
-# a dispatch rule looks at the present slot only: it is asked again in the next one
 TRUST = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
 EXACT = 20_000  # options
 
 RESCUE = greedy
 
+# a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory] = {name: plain(name, rule(rank, slots=1)) for name, rank in RULES.items()}
 POLICIES["rolling"] = partial(PricedHorizon, "deferrable")
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from optsched.instances.deferrable import DeferrableInstance, Job
+from optsched.rolling.simulator import SNAPSHOT
 from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
@@ -46,6 +47,7 @@ class DeferrableSimulator(SlotSimulator):
                 "capacity": tuple(left.tolist()),
                 "now": self.truth.now + self.now,
                 "meta": {},
+                "name": SNAPSHOT,
                 "forecast": None,
                 "jobs": tuple(self._rebased(self.truth.jobs[j]) for j in self.waiting),
             }

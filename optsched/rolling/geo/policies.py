@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -39,15 +40,20 @@ def listed(snapshot: GeoInstance) -> tuple[Program, Callable[[Ints], GeoSchedule
 
 def at(job: Job, slot: int) -> Job:
     """The job as if submitted in `slot`."""
-    return job.model_copy(update={"submitted": slot})
+    return job.model_copy(update={"submitted": slot, "bound_for": None, "arrives": 0})
 
 
 def cut(snapshot: Any, window_s: float | None) -> Any:
-    """The snapshot with starts only within the window."""
+    """The snapshot with starts only within the window, and what the way of a job's data there and back takes."""
     if snapshot is None or window_s is None:
         return snapshot
     most = max(1, round(window_s / snapshot.slot_s))
-    jobs = tuple(job.model_copy(update={"slack": min(job.slack, most)}) for job in snapshot.jobs)
+    slowest = float(network(snapshot)[0].max())
+    jobs = tuple(
+        job.model_copy(update={"slack": min(job.slack, most + math.ceil(way * slowest / snapshot.slot_s))})
+        for job in snapshot.jobs
+        for way in [job.data_gb + 2 * job.model_gb]
+    )
     return snapshot.model_copy(update={"jobs": jobs})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from optsched.instances.base import Floats
 from optsched.instances.geo import GeoInstance, Job
+from optsched.rolling.simulator import SNAPSHOT
 from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.geo import GeoSchedule, Lost, Start
 
@@ -36,6 +37,11 @@ class GeoSimulator(SlotSimulator):
         """Every signal slot: prices are news then."""
         return self.truth.slots_per_signal
 
+    def next_period(self) -> int:
+        """Whole periods from a signal slot's beginning."""
+        phase = self.truth.now % self.truth.slots_per_signal
+        return ((self.now + phase) // self.period + 1) * self.period - phase
+
     @property
     def demand(self) -> Any:
         """GPUs."""
@@ -51,7 +57,10 @@ class GeoSimulator(SlotSimulator):
         jobs, last = self.truth.columns, self.truth.horizon
         if job in self.departed:
             site, _, arrival = self.departed[job]
-            back = self.truth.paths[site, int(jobs.source[job])].delay_slots(float(jobs.model_gb[job]), self.truth.slot_s)
+            path = self.truth.paths.get((site, int(jobs.source[job])))
+            if path is None:
+                return False
+            back = path.delay_slots(float(jobs.model_gb[job]), self.truth.slot_s)
             latest = int(jobs.submitted[job] + jobs.slack[job]) - back
             return max(self.now, arrival) <= min(latest, last - int(jobs.duration[job]))
         return self.now <= min(int(jobs.submitted[job] + jobs.slack[job]), last - int(jobs.duration[job]))
@@ -77,6 +86,7 @@ class GeoSimulator(SlotSimulator):
                 "horizon": truth.horizon - self.now,
                 "now": truth.now + self.now,
                 "meta": {},
+                "name": SNAPSHOT,
                 "sites": sites,
                 "jobs": tuple(self._rebased(j) for j in self.waiting),
             }
