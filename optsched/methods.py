@@ -107,16 +107,23 @@ def method(name: str, family: str, **configuration: Any) -> Method:
     options = dict(given.pop("options", {}))
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
-    _refuse_options(name, heuristics[name], options)
+    options = _read_options(name, heuristics[name], options)
     return Heuristic(name, partial(heuristics[name], **options) if options else heuristics[name], options)
 
 
-def _refuse_options(name: str, construct: Callable[..., Schedule], options: dict[str, Any]) -> None:
+def _read_options(name: str, construct: Callable[..., Schedule], options: dict[str, Any]) -> dict[str, Any]:
+    """A heuristic's options as the numbers that they are, also where the command line gives their text."""
+    read = {}
     known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed")}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(f"{k} ({v})" for k, v in known.items()) or "none"
             raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
-        whole = isinstance(known[key], int)
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)) or not 0 <= value < 1e9:
-            raise OptschedError(f"option {key} of {name} is a {'whole number' if whole else 'number'} from 0 on, got {value!r}")
+        kind = int if isinstance(known[key], int) else float
+        try:
+            read[key] = kind(value)
+        except (TypeError, ValueError):
+            read[key] = -1
+        if not 0 <= read[key] < 1e9:
+            raise OptschedError(f"option {key} of {name} is a {'whole ' * (kind is int)}number from 0 on, got {value!r}")
+    return read

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.live import Live
@@ -19,6 +19,9 @@ from optsched.errors import InputError, OptschedError
 from optsched.files import write_bytes
 from optsched.instances import Instance, load
 from optsched.result import Result
+
+if TYPE_CHECKING:
+    from optsched.rolling.policy import Settings
 
 EPILOG = """\b
 Examples:
@@ -42,7 +45,9 @@ noisy:0.2, a relative error after a day that grows with the lead), fitted.
 @click.option("--forecast", default="perfect", show_default=True, help="What is believed of capacity, price and carbon.")
 @click.option("--window", type=float, metavar="SECONDS", help="rolling:METHOD plans starts only so far ahead.")
 @click.option("--replan", type=float, metavar="SECONDS", help="Follow a plan, or keep prices, for so long.")
-@click.option("--budget", type=float, metavar="SECONDS", help="End a decision that takes longer; the greedy decides instead.")
+@click.option(
+    "--budget", type=float, metavar="SECONDS", help="End a decision that takes longer; a simple rule decides instead."
+)
 @click.option("--history", metavar="FILE", help="An instance of past days, for policies that learn what to expect (rolling).")
 @click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
 @click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
@@ -74,30 +79,29 @@ def command(
 
     A policy sees a snapshot: the jobs submitted so far, what capacity is left, and a forecast; nothing else of the future.
     """
-    from optsched.rolling.policy import Settings, policy
+    from optsched.rolling.policy import Settings
 
     instance = load(instance_file)
     chosen = names or ("rolling",)
     past = None if history is None else load(history)
     settings = Settings(window_s=window, replan_s=replan, budget_s=budget, history=past)
-    for name in chosen:
-        policy(instance.problem, name, settings)  # a wrong name ends here, not after the first replay
+    taken = _settings(instance.problem, chosen, settings)  # a wrong name ends here, not after the first replay
     if len(chosen) > 1 and (output or log_file or checkpoint):
         raise OptschedError("-o, --log and --checkpoint go with a single --policy")
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
     for file in (output, log_file):
-        if file is not None and not os.access(Path(file).resolve().parent, os.W_OK):
+        if file is not None and (Path(file).is_dir() or not os.access(Path(file).resolve().parent, os.W_OK)):
             raise InputError(file, "", "cannot be written")
     out = console()
     out.print(header(instance))
     lines = io.StringIO()
-    given = {"period_s": period, "forecast": forecast, "settings": settings, "seed": seed, "every": every}
+    given = {"period_s": period, "forecast": forecast, "seed": seed, "every": every}
     kept = {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
     best = _bound(instance) if bound or (bound is None and len(chosen) > 1) else None
     results: list[Result] = []
     try:
-        results.extend(_one(instance, name, bound=best, **given, **kept) for name in chosen)
+        results.extend(_one(instance, name, settings=taken[name], bound=best, **given, **kept) for name in chosen)
     except KeyboardInterrupt:
         if results:
             out.print(_table(instance, results, best))
@@ -113,6 +117,23 @@ def command(
     if log_file is not None:
         write_bytes(log_file, lines.getvalue().encode())
     return 0
+
+
+def _settings(family: str, names: tuple[str, ...], settings: Settings) -> dict[str, Settings]:
+    """What each policy takes: in a table, settings that some do not take are for the others."""
+    from optsched.rolling.policy import Settings, policy
+
+    taken, refused = {}, None
+    for name in names:
+        policy(family, name, Settings())
+        try:
+            policy(family, name, settings)
+            taken[name] = settings
+        except OptschedError as error:
+            refused, taken[name] = error, Settings(budget_s=settings.budget_s)
+    if refused is not None and settings not in taken.values():
+        raise refused
+    return taken
 
 
 def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
@@ -146,13 +167,13 @@ def _table(instance: Instance, results: list[Result], bound: float | None) -> Ta
     table.add_column("policy")
     figures = [name for name in results[0].options["figures"] if not name.startswith("decision_s")]
     gaps = ["gap"] if bound is not None else []
-    for column in [*results[0].components, f"total {unit(instance)}", *gaps, *figures, "median s", "p99 s"]:
+    for column in [*results[0].components, f"total {unit(instance)}", *gaps, *figures, "s/decision", "p99"]:
         table.add_column(column, justify="right")
     for r in results:
         f = r.options["figures"]
         cells = [number(v) for v in [*r.components.values(), r.objective]]
         cells += [percent(r.gap)] if bound is not None else []
-        cells += [number(f[name]) for name in figures]
+        cells += [f"{f[name]:.3f}" if name == "utilisation" else number(f[name]) for name in figures]
         table.add_row(r.options["policy"], *cells, f"{f['decision_s_median']:.3f}", f"{f['decision_s_p99']:.3f}")
     if bound is not None:
         empty = [""] * (len(results[0].components))

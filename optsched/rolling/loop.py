@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.result import Result, certified
-from optsched.rolling.budget import Budgeted
+from optsched.rolling.budget import Budgeted, OutOfTime
 from optsched.rolling.checkpoint import Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.policy import Policy, Settings
@@ -26,7 +26,8 @@ from optsched.stop import Clock
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
 SHORTEST_S = 1e-3  # period; time must go on in float64
-EVERY = 50  # decisions between checkpoints
+EVERY = 50  # decisions between checkpoints, or
+OFTEN_S = 10.0  # seconds
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -88,9 +89,12 @@ class Run:
         name = getattr(self.policy, "name", type(self.policy).__name__)
         try:
             decision = self.policy.decide(snapshot)
+            decision = decision.schedule if isinstance(decision, Result) else decision
             broken = self.simulator.refuses(snapshot, decision)
         except CertificateError:
             raise
+        except OutOfTime as error:
+            return None, f"{name} {error}"
         except Exception as error:
             return None, f"{name} raised {type(error).__name__}: {error}"
         return (None, f"{name}: {broken[0]}") if broken else (decision, None)
@@ -133,6 +137,8 @@ def replay(
     _fitting_history(instance, settings.history)
     if not isinstance(policy, str):
         settings.allow(type(policy).__name__)
+        if not (hasattr(policy, "decide") and hasattr(policy, "reset")):
+            raise OptschedError(f"a policy is a name or an object with reset(seed) and decide(snapshot), got {policy!r}")
     acting = named_policy(instance.problem, policy, settings) if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
     if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
@@ -155,7 +161,7 @@ def replay(
         while (row := run.step(log is not None or keeper is not None)) is not None:
             if keeper is not None:
                 keeper.append(row)
-                if len(run.counts.seconds) % every == 0:
+                if len(run.counts.seconds) % every == 0 or clock.elapsed_s() > OFTEN_S:
                     run.spent_s, clock = run.spent_s + clock.elapsed_s(), Clock()
                     keeper.save(run)
             if log is not None:

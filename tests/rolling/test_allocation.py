@@ -53,12 +53,12 @@ def test_every_policy_finishes_every_tiny_replay(policy: str) -> None:
 
 
 @pytest.mark.slow
-def test_rolling_wins_the_high_load_cells() -> None:
-    """Ten nodes, a hundred jobs: at least a fifth below randomized greedy on the mean of three seeds."""
-    for case in (1, 2):
-        made = [andreas(case, 10, seed=seed) for seed in range(3)]
-        mean = {p: sum(replay(i, p).objective for i in made) / len(made) for p in ("rolling", "randomized-greedy")}
-        assert mean["rolling"] < 0.8 * mean["randomized-greedy"]
+@pytest.mark.parametrize(("case", "rate", "least"), [(1, "high", 0.8), (2, "high", 0.8), (1, "mixed", 1.0), (2, "mixed", 1.0)])
+def test_rolling_against_randomized_greedy(case: int, rate: Any, least: float) -> None:
+    """Ten nodes, a hundred jobs, three seeds: a fifth below it in high load, never above it on the mean."""
+    made = [andreas(case, 10, rate=rate, seed=seed) for seed in range(3)]
+    mean = {p: sum(replay(i, p).objective for i in made) / len(made) for p in ("rolling", "randomized-greedy")}
+    assert mean["rolling"] < least * mean["randomized-greedy"]
 
 
 def test_same_seed_same_replay(examples: Path) -> None:

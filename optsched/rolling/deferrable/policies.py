@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from optsched.errors import OptschedError
 from optsched.heuristics.deferrable import RULES, greedy, rule
 from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
@@ -42,7 +43,9 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot with starts only within the window."""
     if snapshot is None or window_s is None:
         return snapshot
-    most = max(1, round(window_s / snapshot.slot_s))
+    if window_s < snapshot.slot_s:
+        raise OptschedError(f"the window is {window_s:g} s, shorter than a slot of {snapshot.slot_s:g} s")
+    most = round(window_s / snapshot.slot_s)
     inside = (job for job in snapshot.jobs if job.earliest < most)
     jobs = tuple(job.model_copy(update={"latest": min(job.latest, most - 1)}) for job in inside)
     return snapshot.model_copy(update={"jobs": jobs})

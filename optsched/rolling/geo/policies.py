@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.errors import OptschedError
 from optsched.heuristics.geo import greedy
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
@@ -47,7 +48,9 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot with starts only within the window, and what the way of a job's data there and back takes."""
     if snapshot is None or window_s is None:
         return snapshot
-    most = max(1, round(window_s / snapshot.slot_s))
+    if window_s < snapshot.slot_s:
+        raise OptschedError(f"the window is {window_s:g} s, shorter than a slot of {snapshot.slot_s:g} s")
+    most = round(window_s / snapshot.slot_s)
     slowest = float(network(snapshot)[0].max())
     jobs = tuple(
         job.model_copy(update={"slack": min(job.slack, most + math.ceil(way * slowest / snapshot.slot_s))})
