@@ -37,9 +37,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=10)
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--cases", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     given = parser.parse_args()
-    for case, rate in product((1, 2), ("high", "mixed")):
+    for case, rate in product(given.cases, ("high", "mixed")):
         tasks = [(case, rate, given.nodes, seed, policy) for policy in given.policies for seed in range(given.seeds)]
         with ProcessPoolExecutor(2) as pool:
             rows = np.array(list(pool.map(run, tasks))).reshape(len(given.policies), given.seeds, 4)

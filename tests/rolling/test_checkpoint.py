@@ -66,8 +66,8 @@ def test_killed_and_resumed(examples: Path, tmp_path: Path, family: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FILES)
-def test_killed_thirty_times(examples: Path, tmp_path: Path, family: str) -> None:
-    survives(examples, tmp_path, family, 30)
+def test_killed_thirty_times_in_all(examples: Path, tmp_path: Path, family: str) -> None:
+    survives(examples, tmp_path, family, 10)
 
 
 class Crash(BaseException):
