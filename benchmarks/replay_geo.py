@@ -60,7 +60,11 @@ def main() -> None:
     for load in given.loads:
         tasks = [(load, seed, given.forecast, tuple(given.policies)) for seed in range(given.seeds)]
         with ProcessPoolExecutor(2) as pool:
-            rows = np.array(list(pool.map(run, tasks)))
+            found = []
+            for row in pool.map(run, tasks):
+                found.append(row)
+                print(f"  seed {len(found) - 1}: {'  '.join(f'{share:.4f}' for share, _ in row)}", flush=True)
+        rows = np.array(found)
         print(f"load {load:g}, forecast {given.forecast}, {given.seeds} seeds: share of the clairvoyant bound")
         for name, share, seconds in zip(given.policies, rows[:, :, 0].T, rows[:, :, 1].T, strict=True):
             print(f"  {name:18} mean {share.mean():.4f}  least {share.min():.4f}  {seconds.mean():6.1f} s a replay", flush=True)
