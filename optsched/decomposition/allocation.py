@@ -9,7 +9,7 @@ import numpy as np
 from optsched.instances.allocation import AllocationInstance, Job
 
 
-def clairvoyant(instance: AllocationInstance, iterations: int = 400, seconds: float | None = None) -> float:
+def clairvoyant(instance: AllocationInstance) -> float:
     """A bound on the realised cost (energy and tardiness) of whoever knows everything: every job as if alone.
 
     A job runs from its submission on, its node's cost shared at the best rate that any load of a node can give. It may mix its

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +25,6 @@ class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
     """A program in state form, its options numbered as they were given."""
 
     name: ClassVar[str] = "core"
-    sense: ClassVar[Literal["maximize"]] = "maximize"
 
     def options(self) -> Program:
         """The program itself."""

@@ -7,7 +7,7 @@ from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program
 
 
-def clairvoyant(instance: DeferrableInstance, iterations: int = 400, seconds: float | None = None) -> float:
+def clairvoyant(instance: DeferrableInstance) -> float:
     """A bound on the objective of whoever knows everything: the Lagrangian dual, in core-slots."""
     options = program(instance)
-    return solve_dual(options.where(options.value > 0), iterations=iterations, seconds=seconds).bound
+    return solve_dual(options.where(options.value > 0)).bound

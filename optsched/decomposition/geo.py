@@ -7,7 +7,7 @@ from optsched.instances.geo import GeoInstance
 from optsched.models.geo import program
 
 
-def clairvoyant(instance: GeoInstance, iterations: int = 400, seconds: float | None = None) -> float:
+def clairvoyant(instance: GeoInstance) -> float:
     """A bound on the utility of whoever knows everything: the Lagrangian dual, in USD."""
     options, _ = program(instance)
-    return solve_dual(options.where(options.value > 0), iterations=iterations, seconds=seconds).bound
+    return solve_dual(options.where(options.value > 0)).bound

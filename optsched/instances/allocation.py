@@ -160,6 +160,11 @@ class AllocationInstance(Instance):
         return frozen(rates)
 
     @cached_property
+    def class_of_node(self) -> dict[str, int]:
+        """Index of each node's class, by the node's id."""
+        return {self.nodes[n].id: k for k, c in enumerate(self.node_classes) for n in c.nodes}
+
+    @cached_property
     def runnable(self) -> Bools:
         """Shape (J, classes): whether a job has an execution time on a class of nodes."""
         return frozen(np.any(np.isfinite(self.columns.time_s), axis=2))

@@ -121,7 +121,7 @@ def replay(
     ----------
     policy : a name of `policies(family)`, or an object with `reset(seed)` and `decide(snapshot)`. What may not be known yet is
         not in the snapshot that it gets. A policy that raises, is out of time or decides something infeasible is caught, the
-        greedy decides instead, and the fallback is counted and logged.
+        family's `RESCUE` decides instead, and the fallback is counted and logged.
     period_s : decide at least this often while work is pending. forecast : a name of `FORECASTS`: what a snapshot shows of the
         signals' future. settings : window, re-planning, budget of a decision, history.
     log : called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 from optsched.decomposition.construct import construct, densest_first
 from optsched.decomposition.core import optimise
 from optsched.decomposition.dual import Relaxation, solve_dual
-from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.base import Bools, Floats
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Settings
 from optsched.rooms import room
@@ -29,8 +28,6 @@ SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
-
-Listed = tuple[Program, Callable[[Ints], Schedule]]
 
 
 class Arrivals:

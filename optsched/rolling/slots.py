@@ -15,6 +15,18 @@ from optsched.schedules import check
 from optsched.schedules.base import Schedule, Violation
 
 
+def whole_slots(what: str, seconds: float, slot_s: float) -> int:
+    """A time in slots.
+
+    Raises
+    ------
+    OptschedError : it is shorter than a slot.
+    """
+    if seconds < slot_s:
+        raise OptschedError(f"the {what} is {seconds:g} s, shorter than a slot of {slot_s:g} s")
+    return round(seconds / slot_s)
+
+
 class SlotSimulator(ABC):
     """A job may be started in the slots of its window; a decision is a plan, of which only the present slot is carried out.
 
@@ -30,9 +42,7 @@ class SlotSimulator(ABC):
     def __init__(self, truth: Any, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.truth, self.forecast = truth, forecast
         self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
-        if period_s is not None and period_s < truth.slot_s:
-            raise OptschedError(f"the period is {period_s:g} s, shorter than a slot of {truth.slot_s:g} s")
-        self.period = self.default_period() if period_s is None else round(period_s / truth.slot_s)
+        self.period = self.default_period() if period_s is None else whole_slots("period", period_s, truth.slot_s)
         self.event = "submitted"
         submitted = truth.columns.submitted
         self.order = np.argsort(submitted, kind="stable")

@@ -22,7 +22,7 @@ def local_search(instance: AllocationInstance, schedule: AllocationSchedule, rou
     columns = (listed.job, listed.node_class, listed.gpus)
     index = {key: o for o, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
     number = {job.id: j for j, job in enumerate(instance.known_jobs)}
-    kind = {instance.nodes[n].id: k for k, c in enumerate(instance.node_classes) for n in c.nodes}
+    kind = instance.class_of_node
     on: dict[str, list[int]] = defaultdict(list)
     for a in schedule.assignments:
         on[a.node].append(index[number[a.job], kind[a.node], a.gpus])

@@ -40,18 +40,23 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
         self.waiting_energy, self.backlog = waiting_energy, backlog
         super().__init__(instance)
 
-    def waiting_cost(self) -> Floats:
-        """Cost of not running now, by job, shape (J,)."""
-        instance, listed = self.instance, options(self.instance)
-        jobs = len(instance.known_jobs)
-        shortest, cheapest, work = (np.full(jobs, np.inf) for _ in range(3))
+    def waiting(self) -> tuple[Floats, Floats, float]:
+        """Shortest time and least energy by job, shape (J,), infinite where it can run nowhere; seconds that a wait takes."""
+        listed = self.listed
+        shortest, cheapest, work = np.full((3, len(self.instance.known_jobs)), np.inf)
         np.minimum.at(shortest, listed.job, listed.time_s)
         np.minimum.at(cheapest, listed.job, listed.energy)
         np.minimum.at(work, listed.job, listed.time_s * listed.gpus)
         placeable = np.isfinite(shortest)
         soonest = float(shortest[placeable].min(initial=np.inf)) if placeable.any() else 0.0
-        gpus = sum(node.gpus for node in instance.nodes)
-        wait = max(soonest, self.backlog * float(work[placeable].sum()) / max(gpus, 1))
+        gpus = sum(node.gpus for node in self.instance.nodes)
+        return shortest, cheapest, max(soonest, self.backlog * float(work[placeable].sum()) / max(gpus, 1))
+
+    def waiting_cost(self) -> Floats:
+        """Cost of not running now, by job, shape (J,)."""
+        instance = self.instance
+        shortest, cheapest, wait = self.waiting()
+        placeable = np.isfinite(shortest)
         late = instance.now_s + wait + np.where(placeable, shortest, 0.0) - instance.columns.due_s
         energy = self.waiting_energy * np.where(placeable, cheapest, 0.0)
         return np.asarray(energy + instance.columns.weight_per_s * np.maximum(0.0, late), dtype=float)

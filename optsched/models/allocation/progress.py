@@ -26,14 +26,7 @@ class Progress(LookAhead):
         """Cost a second, by column."""
         listed, column = self.listed, self.listed.job[self.option]
         measured = urgency(self.instance, listed)
-        cheapest = np.full(len(measured.work), np.inf)
-        np.minimum.at(cheapest, listed.job, listed.energy)
-        gpus = sum(node.gpus for node in self.instance.nodes)
-        busy = np.full(len(measured.work), np.inf)
-        np.minimum.at(busy, listed.job, listed.time_s * listed.gpus)
-        able = np.isfinite(busy)
-        soonest = float(measured.shortest[able].min(initial=np.inf)) if able.any() else 0.0
-        wait = max(soonest, self.backlog * float(busy[able].sum()) / max(gpus, 1))
+        _, cheapest, wait = self.waiting()
         escaped = self.instance.columns.weight_per_s * np.maximum(0.0, wait - measured.slack)
         worth = self.waiting_energy * cheapest + escaped + measured.price * measured.work
         own = self.shared_energy() + OWN_TARDINESS * listed.tardiness[self.option]

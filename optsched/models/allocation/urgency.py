@@ -19,8 +19,8 @@ class Urgency:
     ----------
     shortest : execution time at its fastest. work : least GPU-seconds, a GPU counted by its class's speed. slack : seconds to
         spare, were it started at its fastest now. weight : tardiness weight, faded by the slack over the time to clear all
-        known work. speed : of a class, relative to the fastest. clear_s : all known work over all GPUs. price : of a
-        GPU-second at speed one: it delays whoever waits, so it costs the sum of `weight` over all GPUs.
+        known work. speed : of a class, relative to the fastest. price : of a GPU-second at speed one: it delays whoever
+        waits, so it costs the sum of `weight` over all GPUs.
     """
 
     shortest: Floats
@@ -28,7 +28,6 @@ class Urgency:
     slack: Floats
     weight: Floats
     speed: Floats
-    clear_s: float
     price: float
 
 
@@ -49,4 +48,4 @@ def urgency(instance: AllocationInstance, listed: Options) -> Urgency:
     clear = max(float(work[able].sum()) / whole, 1e-9)
     slack = instance.columns.due_s - instance.now_s - np.where(able, shortest, 0.0)
     weight = np.where(able, instance.columns.weight_per_s, 0.0) * np.exp(-np.maximum(0.0, slack) / clear)
-    return Urgency(shortest, work, slack, weight, speed, clear, float(weight.sum()) / whole)
+    return Urgency(shortest, work, slack, weight, speed, float(weight.sum()) / whole)

@@ -38,7 +38,7 @@ class Rollout:
         for j, k, g, time, energy in zip(*(c.tolist() for c in columns), strict=True):
             self.ways[j].append((k, g, time, energy))
         self.index = {job.id: j for j, job in enumerate(snapshot.known_jobs)}
-        self.kind = {snapshot.nodes[n].id: k for k, c in enumerate(snapshot.node_classes) for n in c.nodes}
+        self.kind = snapshot.class_of_node
         self.gpus = {node.id: node.gpus for node in snapshot.nodes}
         self.most = [c.gpus for c in snapshot.node_classes]
         able = np.isfinite(measured.shortest)

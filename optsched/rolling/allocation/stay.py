@@ -18,7 +18,7 @@ def stay_in_place(
     ----------
     running : job -> (node, GPUs) of what runs now. Greedy by the number of jobs that would stay.
     """
-    group = {instance.nodes[n].id: k for k, c in enumerate(instance.node_classes) for n in c.nodes}
+    group = instance.class_of_node
     stays: Counter[tuple[str, str]] = Counter()
     wanted: dict[int, list[str]] = defaultdict(list)
     for a in schedule.assignments:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from optsched.errors import OptschedError
 from optsched.heuristics.deferrable import RULES, greedy, rule
 from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
@@ -14,6 +13,7 @@ from optsched.models.deferrable import program, to_schedule
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Factory, plain
 from optsched.rolling.priced import PricedHorizon
+from optsched.rolling.slots import whole_slots
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 TRUST = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
@@ -43,9 +43,7 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot with starts only within the window."""
     if snapshot is None or window_s is None:
         return snapshot
-    if window_s < snapshot.slot_s:
-        raise OptschedError(f"the window is {window_s:g} s, shorter than a slot of {snapshot.slot_s:g} s")
-    most = round(window_s / snapshot.slot_s)
+    most = whole_slots("window", window_s, snapshot.slot_s)
     inside = (job for job in snapshot.jobs if job.earliest < most)
     jobs = tuple(job.model_copy(update={"latest": min(job.latest, most - 1)}) for job in inside)
     return snapshot.model_copy(update={"jobs": jobs})

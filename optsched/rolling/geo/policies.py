@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import OptschedError
 from optsched.heuristics.geo import greedy
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
@@ -18,6 +17,7 @@ from optsched.models.geo import network, program, to_schedule
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Factory
 from optsched.rolling.priced import PricedHorizon
+from optsched.rolling.slots import whole_slots
 from optsched.schedules.geo import GeoSchedule, Start
 
 TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
@@ -48,9 +48,7 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot with starts only within the window, and what the way of a job's data there and back takes."""
     if snapshot is None or window_s is None:
         return snapshot
-    if window_s < snapshot.slot_s:
-        raise OptschedError(f"the window is {window_s:g} s, shorter than a slot of {snapshot.slot_s:g} s")
-    most = round(window_s / snapshot.slot_s)
+    most = whole_slots("window", window_s, snapshot.slot_s)
     slowest = float(network(snapshot)[0].max())
     jobs = tuple(
         job.model_copy(update={"slack": min(job.slack, most + math.ceil(way * slowest / snapshot.slot_s))})
