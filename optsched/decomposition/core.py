@@ -7,12 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.instances.base import Ints
+from optsched.models.quick import quick
 from optsched.models.time_indexed import Program, StateForm
 from optsched.schedules.base import Schedule
-from optsched.solvers import Monitor, Task, backend, linear_form
-from optsched.stop import Clock
-
-SENSE = -1  # of a program: it is maximised
+from optsched.solvers import Task
 
 
 class Choice(Schedule):
@@ -48,12 +46,6 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int) -> Ints:
     """
     if not (program.value > 0).any():
         return start
-    model = Core(program)
-    model.encode(Choice(options=tuple(start.tolist())))
-    form = linear_form(model)
     task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": nodes})
-    outcome = backend("highs").solve(model, form, task, Monitor(Clock(), SENSE))
-    if outcome.x is None:
-        return start
-    form.store(outcome.x)
-    return np.array(model.decode().options, dtype=np.int64)
+    found = quick(Core(program), Choice(options=tuple(start.tolist())), task)
+    return start if found is None else np.array(found.options, dtype=np.int64)

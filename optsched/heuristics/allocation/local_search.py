@@ -19,13 +19,11 @@ TINY = 1e-9
 def local_search(instance: AllocationInstance, schedule: AllocationSchedule, rounds: int = ROUNDS) -> AllocationSchedule:
     """The schedule after improving moves, until a round over all nodes finds none; never worse by the proxy."""
     listed = options(instance)
-    columns = (listed.job, listed.node_class, listed.gpus)
-    index = {key: o for o, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
     number = {job.id: j for j, job in enumerate(instance.known_jobs)}
     kind = instance.class_of_node
     on: dict[str, list[int]] = defaultdict(list)
     for a in schedule.assignments:
-        on[a.node].append(index[number[a.job], kind[a.node], a.gpus])
+        on[a.node].append(listed.index[number[a.job], kind[a.node], a.gpus])
     searched = _Search(instance, listed, on)
     for _ in range(rounds):
         if not sum(searched.improve(node, kind[node.id]) for node in instance.nodes):

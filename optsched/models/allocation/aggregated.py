@@ -94,9 +94,7 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
 
     def placed(self, schedule: AllocationSchedule) -> dict[int, list[tuple[int, Placed]]]:
         """(option, placement) of each node's jobs, the first in front."""
-        columns = (self.listed.job, self.listed.node_class, self.listed.gpus)
-        index = {key: o for o, key in enumerate(zip(*(c.tolist() for c in columns), strict=True))}
-        classes = {n: k for k, c in enumerate(self.instance.node_classes) for n in c.nodes}
+        index, classes = self.listed.index, {n: k for k, c in enumerate(self.instance.node_classes) for n in c.nodes}
         found = by_node(self.instance, schedule)
         return {n: [(index[p.job, classes[n], p.gpus], p) for p in jobs] for n, jobs in found.items()}
 

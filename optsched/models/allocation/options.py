@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,12 @@ class Options:
 
     def __len__(self) -> int:
         return len(self.job)
+
+    @cached_property
+    def index(self) -> dict[tuple[int, int, int], int]:
+        """Row of each (job, node class, GPUs)."""
+        columns = (self.job.tolist(), self.node_class.tolist(), self.gpus.tolist())
+        return {key: o for o, key in enumerate(zip(*columns, strict=True))}
 
 
 def options(instance: AllocationInstance) -> Options:

@@ -13,11 +13,11 @@ from optsched.heuristics.allocation.priced import priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.look_ahead import LookAhead
 from optsched.models.allocation.progress import Progress
+from optsched.models.quick import quick
 from optsched.rolling.allocation.rollout import Rollout
 from optsched.rolling.policy import Factory, Policy, Settings, plain
 from optsched.schedules.allocation import AllocationSchedule, Assignment
-from optsched.solvers import Monitor, Task, backend, linear_form
-from optsched.stop import Clock
+from optsched.solvers import Task
 
 
 class NonPreemptive:
@@ -42,14 +42,11 @@ class NonPreemptive:
 
 def optimum(model: type[LookAhead], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     """The exact optimum of a snapshot objective."""
-    built = model(snapshot)
-    built.encode(HEURISTICS["greedy"](snapshot, seed))
-    form = linear_form(built)
-    outcome = backend("highs").solve(built, form, Task(seed=seed, gap=1e-4, start=True), Monitor(Clock(), 1))
-    if outcome.x is None:
-        raise OptschedError(f"{model.name}: the solver ended with {outcome.termination}")
-    form.store(outcome.x)
-    return built.decode()
+    found = quick(model(snapshot), HEURISTICS["greedy"](snapshot, seed), Task(seed=seed, gap=1e-4, start=True))
+    if found is None:
+        raise OptschedError(f"{model.name}: the solver found no schedule")
+    assert isinstance(found, AllocationSchedule)
+    return found
 
 
 def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:

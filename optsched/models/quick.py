@@ -1,0 +1,20 @@
+"""A model solved as part of something else: no certificate, no progress, just the schedule that HiGHS finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.models.base import Model
+from optsched.solvers import Monitor, Task, backend, linear_form
+from optsched.stop import Clock
+
+
+def quick(model: Model[Any, Any], start: Any, task: Task) -> Any:
+    """The schedule found from `start`, or None where the solver has none to show."""
+    model.encode(start)
+    form = linear_form(model)
+    outcome = backend("highs").solve(model, form, task, Monitor(Clock(), form.sign))
+    if outcome.x is None:
+        return None
+    form.store(outcome.x)
+    return model.decode()
