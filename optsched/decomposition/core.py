@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from optsched.instances.base import Ints
-from optsched.models.quick import quick
+from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program, StateForm
 from optsched.schedules.base import Schedule
-from optsched.solvers import Task
+from optsched.solvers import Monitor, Task, backend, linear_form
+from optsched.solvers.highs import relaxation
+from optsched.stop import Clock
 
 
 class Choice(Schedule):
@@ -39,13 +41,49 @@ class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
 
 
-def optimise(program: Program, start: Ints, gap: float, nodes: int) -> Ints:
-    """Options (indices) of a choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
+@dataclass(frozen=True)
+class Optimum:
+    """A choice (indices of options) and what no choice exceeds, or None where the solver has not said."""
+
+    chosen: Ints
+    bound: float | None
+
+
+def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monitor | None = None) -> Optimum:
+    """A choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
 
     Limited by nodes, not by the clock: the same program has the same choice on every machine.
+
+    Parameters
+    ----------
+    outer : of the run that this is part of; when that is stopped, so is this.
     """
     if not (program.value > 0).any():
-        return start
+        return Optimum(start, None)
+    model = Core(program)
+    model.encode(Choice(options=tuple(start.tolist())))
+    form = linear_form(model)
+    monitor = Monitor(Clock(), form.sign)
+    if outer is not None:
+        outer.when_stopped(lambda: monitor.stop("interrupted"))
     task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": nodes})
-    found = quick(Core(program), Choice(options=tuple(start.tolist())), task)
-    return start if found is None else np.array(found.options, dtype=np.int64)
+    outcome = backend("highs").solve(model, form, task, monitor)
+    bound = None if outcome.bound is None else -outcome.bound / form.scale
+    if outcome.x is None:
+        return Optimum(start, bound)
+    form.store(outcome.x)
+    found = np.array(model.decode().options, dtype=np.int64)
+    return Optimum(found if program.objective(found) > program.objective(start) else start, bound)
+
+
+def relax(program: Program) -> Floats:
+    """The linear relaxation: how much of each option is chosen, shape (n,), from a vertex.
+
+    Raises
+    ------
+    OptschedError : HiGHS finds no optimum.
+    """
+    model = Core(program)
+    share = np.zeros(len(program))
+    share[program.value > 0] = relaxation(linear_form(model))[1][: int((program.value > 0).sum())]
+    return share

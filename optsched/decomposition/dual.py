@@ -6,6 +6,7 @@ prices are moved by the volume algorithm (Barahona and Anbil, Mathematical Progr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,21 +70,23 @@ def solve_dual(
     iterations: int = 400,
     seconds: float | None = None,
     start: Floats | None = None,
+    watch: Callable[[Dual], bool] | None = None,
 ) -> Dual:
     """Prices of small dual value.
 
     Parameters
     ----------
     start : prices to begin with, shape (P, T); zero if not given. seconds : wall time; the best prices by then are returned.
+    watch : called before each iteration with the best so far; true ends it.
     """
     clock, relaxed = Clock(), Relaxation(program)
     top = np.inf if program.overload_price is None else program.overload_price
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
     load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
-    step, mixed, worse, k = 0.1, 0.1, 0, 0
+    step, most, worse, k = 0.1, 0.1, 0, 0
     target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and (seconds is None or clock.elapsed_s() < seconds):
+    while k < iterations and (seconds is None or clock.elapsed_s() < seconds) and not (watch and watch(_proven(program, center, best, k))):
         k += 1
         excess = load - program.capacity
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
@@ -95,7 +98,7 @@ def solve_dual(
         value, chosen = relaxed(prices)
         found = program.load(chosen)
         ascent = float(((found - program.capacity) * excess).sum())
-        load = load + mixed * (found - load)
+        load = load + _share(load - program.capacity, found - load, prices, most) * (found - load)
         if value < best:
             best, center, worse = value, prices, 0
             step = min(2.0, 1.1 * step) if ascent > 0 else step
@@ -103,9 +106,20 @@ def solve_dual(
             target = min(target, best - least) if best - target < least else target
         else:
             worse += 1
-            if worse == 10:
-                step, worse = step * 0.66, 0
+            if worse == 5:
+                step, worse = step / 2, 0
         if k % 100 == 0:
-            mixed = max(0.01, 0.7 * mixed)
-    margin = ROUNDING * max(abs(program.constant), float((center * program.capacity).sum()), abs(best))
-    return Dual(center, best + margin, k)
+            most = max(0.001, 0.7 * most)
+    return _proven(program, center, best, k)
+
+
+def _proven(program: Program, prices: Floats, value: float, iterations: int) -> Dual:
+    margin = ROUNDING * max(abs(program.constant), float((prices * program.capacity).sum()), abs(value))
+    return Dual(prices, value + margin, iterations)
+
+
+def _share(excess: Floats, change: Floats, prices: Floats, most: float) -> float:
+    """How much of the new loads to mix in: what leaves the least violation, between a tenth of `most` and `most`."""
+    binding = (prices > 0) | (excess > 0)
+    along = float((change * change)[binding].sum())
+    return most if along <= 0 else float(np.clip(-float((excess * change)[binding].sum()) / along, most / 10, most))

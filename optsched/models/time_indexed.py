@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -59,6 +60,26 @@ class Program:
         return np.cumsum(change, axis=1)[:, :-1]
 
 
+    def objective(self, chosen: Ints) -> float:
+        """Objective of the chosen options, at most one a job; `overload_price` pays for what exceeds the capacity."""
+        total = self.constant + float(self.value[chosen].sum())
+        if self.overload_price is None:
+            return total
+        return total - self.overload_price * float(np.maximum(0.0, self.load(chosen) - self.capacity).sum())
+
+    def find(self, selected: Iterable[tuple[int, int, int]]) -> Ints:
+        """Indices of the options (job, place, start), those that are not there left out."""
+        wanted = np.array(list(selected), dtype=np.int64).reshape(-1, 3)
+        keys = self._keys(self.job, self.place, self.start)
+        asked = self._keys(*wanted.T)
+        at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
+        return np.sort(at[keys[at] == asked]) if len(keys) else np.zeros(0, dtype=np.int64)
+
+    def _keys(self, job: Ints, place: Ints, start: Ints) -> Ints:
+        places, slots = self.capacity.shape
+        return (job * places + place) * slots + start
+
+
 def windows(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """Row and slot of every slot in the windows first..last (empty where last < first), row by row."""
     length = np.maximum(0, last - first + 1)
@@ -109,15 +130,12 @@ class TimeIndexed(Model[I, S]):
 
     def encode(self, schedule: S) -> None:
         """Set choices, loads and overloads."""
-        program = self.program
-        wanted = set(self.selected(schedule))
-        keys = zip(program.job.tolist(), program.place.tolist(), program.start.tolist(), strict=True)
-        chosen = [o for o, key in enumerate(keys) if key in wanted]
+        chosen = self.program.find(self.selected(schedule))
         for variable in self.choice:
             variable.set_value(0, skip_validation=True)
-        for o in chosen:
+        for o in chosen.tolist():
             self.choice[o].set_value(1, skip_validation=True)
-        self.encode_loads(program.load(np.array(chosen, dtype=np.int64)))
+        self.encode_loads(self.program.load(chosen))
 
     def encode_loads(self, load: Floats) -> None:
         """Set the variables of the loads."""

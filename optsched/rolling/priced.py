@@ -99,7 +99,7 @@ class PricedHorizon:
         kept = priced.where(priced.value > 0)
         plan = construct(kept, densest_first(kept))
         if len(kept) <= family.EXACT:
-            plan = optimise(kept, plan, GAP, NODES)
+            plan = optimise(kept, plan, GAP, NODES).chosen
         decided: Schedule = schedule(worth[plan])
         return decided
 

@@ -17,7 +17,7 @@ from optsched.rolling.slots import whole_slots
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 TRUST = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
-EXACT = 20_000  # options
+EXACT = 4_000  # options
 
 RESCUE = greedy
 

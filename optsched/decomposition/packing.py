@@ -1,0 +1,100 @@
+"""A choice of options with the loads it makes: jobs come and go, all starts of a job are judged at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+from optsched.models.time_indexed import Program
+
+NONE = -1  # option of a job that is left out
+
+
+class Packing:
+    """At most one option a job, and what is left of the capacity.
+
+    Attributes
+    ----------
+    option : of each job, `NONE` if it is left out, shape (J,). left : capacity less load, shape (P, T).
+    value : objective of the choice, overload included.
+    """
+
+    def __init__(self, program: Program, chosen: Ints | None = None) -> None:
+        chosen = np.zeros(0, dtype=np.int64) if chosen is None else chosen
+        self.program = program
+        self.left = program.capacity - program.load(chosen)
+        self.option = np.full(len(program.demand), NONE, dtype=np.int64)
+        self.option[program.job[chosen]] = chosen
+        self.value = program.objective(chosen)
+        begins = np.searchsorted(program.job, np.arange(len(program.demand) + 1))
+        self._begins: list[int] = begins.tolist()
+        self._demand: list[float] = program.demand.tolist()
+        self._duration: list[int] = program.duration.tolist()
+        self._window: dict[int, tuple[int, int]] = {}
+
+    @property
+    def chosen(self) -> Ints:
+        """The chosen options, sorted."""
+        return np.asarray(self.option[self.option != NONE])
+
+    def options(self, job: int) -> slice:
+        """The job's options, as rows of the program."""
+        return slice(self._begins[job], self._begins[job + 1])
+
+    def net(self, job: int) -> Floats:
+        """What each option of a job (now left out) would add to the objective; minus infinity where it does not fit."""
+        p, some = self.program, self.options(job)
+        demand = self._demand[job]
+        place, start = p.place[some], p.start[some]
+        if job not in self._window:
+            self._window[job] = int(start.min()), int(start.max()) + self._duration[job]
+        first, last = self._window[job]
+        room = self.left[:, first:last]
+        if p.overload_price is None:
+            lacks = room < demand - 1e-9
+            if not lacks.any():
+                return p.value[some]
+            short = np.zeros((len(room), last - first + 1), dtype=np.int64)
+            np.cumsum(lacks, axis=1, out=short[:, 1:])
+        else:
+            over = np.maximum(0.0, demand - np.maximum(room, 0.0))
+            short = np.zeros((len(room), last - first + 1))
+            np.cumsum(over, axis=1, out=short[:, 1:])
+        begin = place * short.shape[1] + (start - first)
+        flat = short.ravel()
+        added = flat[begin + self._duration[job]] - flat[begin]
+        if p.overload_price is None:
+            return np.where(added > 0, -np.inf, p.value[some])
+        return np.asarray(p.value[some] - p.overload_price * added)
+
+    def insert(self, job: int, wish: Floats | None = None) -> bool:
+        """Choose the job's option of most net value, or of most `wish` (shape of `net`) among those that add to the objective."""
+        if self._begins[job] == self._begins[job + 1]:
+            return False
+        net = self.net(job)
+        liked = net if wish is None else np.where(net > 0, wish, -np.inf)
+        best = int(liked.argmax())
+        if not net[best] > 0 or liked[best] == -np.inf:
+            return False
+        self.put(self._begins[job] + best, float(net[best]))
+        return True
+
+    def put(self, option: int, net: float) -> None:
+        """Choose an option whose net value is known."""
+        job, start = int(self.program.job[option]), int(self.program.start[option])
+        self.left[self.program.place[option], start : start + self._duration[job]] -= self._demand[job]
+        self.option[job] = option
+        self.value += net
+
+    def take(self, job: int) -> float:
+        """Leave a job out; what it had added."""
+        p, option = self.program, int(self.option[job])
+        start, demand = int(p.start[option]), self._demand[job]
+        room = self.left[p.place[option], start : start + self._duration[job]]
+        net = float(p.value[option])
+        if p.overload_price is not None:
+            net -= p.overload_price * float(np.minimum(demand, np.maximum(0.0, -room)).sum())
+        room += demand
+        self.option[job] = NONE
+        self.value -= net
+        return net

@@ -1,0 +1,71 @@
+"""What the prices of capacity say about a choice: which jobs and which capacity lose how much of the bound, and where to look."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.decomposition.dual import Relaxation
+from optsched.decomposition.packing import NONE, Packing
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.models.time_indexed import Program
+
+POOL = 12  # options a job in an exact core
+NEAR = 0.1  # of an option's value: what it may be behind the job's best to be in a core
+
+
+class Pricing:
+    """A program under the prices of its capacity.
+
+    Attributes
+    ----------
+    reduced : value less what the option pays, shape (n,). earns : the job's best, zero if it is better left out, shape (J,).
+    density : the job's best a unit of demand and slot, negative too, shape (J,). pool : options of an exact core, shape (n,).
+    worth : value of the job's most valuable option, shape (J,).
+    first, last : slots in which a job may run, shape (J,); empty for a job without options.
+    """
+
+    def __init__(self, program: Program, prices: Floats) -> None:
+        self.program, self.prices = program, prices
+        jobs = len(program.demand)
+        self.reduced = Relaxation(program).reduced(prices)
+        best = np.full(jobs, -np.inf)
+        np.maximum.at(best, program.job, self.reduced)
+        self.earns = np.maximum(0.0, best)
+        self.density = best / (program.demand * program.duration)
+        self.pool = self._pool(best)
+        self.worth = np.zeros(jobs)
+        np.maximum.at(self.worth, program.job, program.value)
+        begins = np.searchsorted(program.job, np.arange(jobs + 1))
+        self.some = begins[1:] > begins[:-1]
+        self.first, self.last = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, -1)
+        self.first[self.some] = np.minimum.reduceat(program.start, begins[:-1][self.some])
+        self.last[self.some] = np.maximum.reduceat(program.start, begins[:-1][self.some])
+        self.last += program.duration
+
+    def order(self) -> Ints:
+        """Jobs by what they earn a unit of demand and slot, the best first."""
+        return np.argsort(-self.density, kind="stable")
+
+    def losses(self, packing: Packing) -> tuple[Floats, Floats]:
+        """What is lost against the dual value, by job (a worse option than its best) and by place and slot (priced capacity left idle, or overloaded).
+
+        Their sum is the dual value less the value of the choice.
+        """
+        got = np.zeros(len(self.earns))
+        has = packing.option != NONE
+        got[has] = self.reduced[packing.option[has]]
+        idle = self.prices * np.maximum(0.0, packing.left)
+        if self.program.overload_price is not None:
+            idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.left)
+        return self.earns - got, idle
+
+    def _pool(self, best: Floats) -> Bools:
+        p = self.program
+        behind = best[p.job] - self.reduced
+        near = np.flatnonzero((behind <= NEAR * p.value) & (self.reduced > -NEAR * p.value))
+        order = near[np.lexsort((behind[near], p.job[near]))]
+        new = np.flatnonzero(np.diff(p.job[order], prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(new, np.diff(np.append(new, len(order))))
+        pool = np.zeros(len(p), dtype=bool)
+        pool[order[rank < POOL]] = True
+        return pool

@@ -1,0 +1,182 @@
+"""The search: prices, a choice in their order, then ruin and recreate and exact windows in turn, where most is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from optsched.decomposition.construct import construct
+from optsched.decomposition.core import optimise, relax
+from optsched.decomposition.dual import Dual, solve_dual
+from optsched.decomposition.packing import NONE, Packing
+from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.windows import reoptimise
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats, Ints
+from optsched.models.time_indexed import Program
+from optsched.solvers import Monitor
+from optsched.stop import Stop
+
+DUAL_SHARE = 0.25  # of the time limit, at most
+DUAL_MOST = 3000  # iterations
+SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
+TRIES, PLACES = 120, 3  # ruins at a slot, slots a round
+WARM, COLD = 0.05, 0.001  # temperature, in mean values of a chosen job, at first and in the end
+CORE = 3000  # options that can be chosen exactly, all at once
+CORE_NODES = 1000
+ROUNDS = 100  # if nothing else ends the search
+FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
+
+
+class Search:
+    """A program on the way to a certified choice; incumbents and bounds go to the monitor (as of a minimisation).
+
+    Attributes
+    ----------
+    dual : prices and bound, as soon as there are some. rounds : so far.
+    """
+
+    def __init__(self, program: Program, monitor: Monitor, stop: Stop, seed: int) -> None:
+        self.program, self.monitor, self.stop = program, monitor, stop
+        self.rng = np.random.default_rng(seed)
+        self.dual: Dual | None = None
+        self.rounds = 0
+        self.best: Floats | Ints = np.zeros(0, dtype=np.int64)
+        self.value = -np.inf
+
+    def __call__(self, start: Ints | None, prices: Floats | None) -> str:
+        """Search until it is time to stop; the termination word."""
+        self._offer(np.zeros(0, dtype=np.int64))
+        if start is not None:
+            self._offer(start)
+        self.dual = self._price(prices)
+        pricing = Pricing(self.program, self.dual.prices)
+        for choice in (self._ordered, self._rounded):
+            if not self._over():
+                self._offer(choice(pricing))
+        word = self._over() or self._finish(pricing) or self._improve(pricing)
+        return word
+
+    def _offer(self, chosen: Ints) -> None:
+        value = self.program.objective(chosen)
+        if value > self.value:
+            self.best, self.value = chosen, value
+            self.monitor.incumbent(-value, chosen)
+
+    def _over(self) -> str | None:
+        if self.monitor.stopping:
+            return self.monitor.stopping
+        bound = None if self.monitor.bound is None else -self.monitor.bound
+        gap = None if bound is None else (bound - self.value) / max(abs(self.value), 1e-9)
+        if gap is not None and gap <= 1e-9:
+            return "optimal"
+        rounds = self.stop.iterations
+        if rounds is None and self.stop.seconds is None:
+            rounds = ROUNDS
+        return (Stop(iterations=rounds) | Stop(gap=self.stop.gap)).reason(0.0, gap, self.rounds)
+
+    def _price(self, start: Floats | None) -> Dual:
+        clock, seconds = self.monitor.clock, self.stop.seconds
+        latest = None if seconds is None else clock.elapsed_s() + DUAL_SHARE * (seconds - clock.elapsed_s())
+        marks: list[float] = []
+
+        def watch(dual: Dual) -> bool:
+            self.dual = dual
+            self.monitor.bounded(-dual.bound)
+            if dual.iterations % 100 == 0:
+                marks.append(dual.bound)
+            settled = len(marks) > 2 and marks[-2] - marks[-1] < SETTLED * abs(marks[-1]) and marks[-3] - marks[-2] < 2 * SETTLED * abs(marks[-1])
+            return settled or self._over() is not None or (latest is not None and clock.elapsed_s() > latest)
+
+        return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
+
+    def _ordered(self, pricing: Pricing) -> Ints:
+        return construct(self.program, pricing.order(), pricing.reduced)
+
+    def _rounded(self, pricing: Pricing) -> Ints:
+        """The relaxation over the pool, its whole options kept, the other jobs put in by price.
+
+        A vertex has at most as many jobs in parts as there are binding capacities: it is worth its time only where jobs are many.
+        """
+        p = self.program
+        binding = int((pricing.prices > 0).sum())
+        jobs = len(np.unique(p.job))
+        if jobs <= 2 * binding:
+            return self.best
+        rows = np.flatnonzero(pricing.pool)
+        try:
+            share = relax(p.where(pricing.pool))
+        except OptschedError:
+            return self.best
+        packing = Packing(p, np.zeros(0, dtype=np.int64))
+        whole = rows[share > 0.5]
+        packing = Packing(p, whole)
+        if p.overload_price is None and (packing.left < -1e-9).any():
+            return self.best
+        for job in pricing.order().tolist():
+            if packing.option[job] == NONE:
+                packing.insert(job, pricing.reduced[packing.options(job)])
+        return packing.chosen
+
+    def _finish(self, pricing: Pricing) -> str | None:
+        """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""
+        assert self.dual is not None
+        p = self.program
+        behind = pricing.earns[p.job] - pricing.reduced
+        open_ = behind <= self.dual.bound - self.value + 1e-9 * abs(self.value)
+        open_[self.best] = True
+        if int(open_.sum()) > CORE:
+            return None
+        rows = np.flatnonzero(open_)
+        found = optimise(p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, CORE_NODES, self.monitor)
+        self._offer(rows[found.chosen])
+        if found.bound is not None:
+            self.monitor.bounded(-max(found.bound, self.value))
+        return self._over()
+
+    def _improve(self, pricing: Pricing) -> str:
+        packing = Packing(self.program, self.best)
+        recreate = Recreate(pricing, packing, self.rng)
+        while (word := self._over()) is None:
+            heat = self._temperature(packing)
+            weights = self._weights(pricing, packing)
+            for slot in self.rng.choice(len(weights), PLACES, p=weights).tolist():
+                recreate.around(slot, TRIES, heat)
+                self._offer(packing.chosen)
+                if self._over():
+                    break
+            slot = int(self.rng.choice(len(weights), p=weights))
+            reoptimise(pricing, packing, slot, self.rng, self.monitor)
+            self._offer(packing.chosen)
+            self.rounds += 1
+            if self.rounds % 20 == 0:  # rounding of many small steps; and back to the best
+                packing = Packing(self.program, self.best)
+                recreate = Recreate(pricing, packing, self.rng)
+        return word
+
+    def _temperature(self, packing: Packing) -> float:
+        if self.stop.seconds is not None:
+            done = self.monitor.clock.elapsed_s() / self.stop.seconds
+        else:
+            done = self.rounds / (self.stop.iterations or ROUNDS)
+        mean = abs(packing.value - self.program.constant) / max(1, len(packing.chosen))
+        return float(mean * WARM * (COLD / WARM) ** min(1.0, done))
+
+    def _weights(self, pricing: Pricing, packing: Packing) -> Floats:
+        """Chance of every slot to be looked at: by what is lost there."""
+        regret, idle = pricing.losses(packing)
+        weights = idle.sum(axis=0)
+        has = np.flatnonzero(regret > 0)
+        option = packing.option[has]
+        runs = option != NONE
+        begin = np.where(runs, self.program.start[option], pricing.first[has])
+        end = np.where(runs, begin + self.program.duration[has], pricing.last[has])
+        change = np.zeros(len(weights) + 1)
+        each = regret[has] / (end - begin)
+        np.add.at(change, begin, each)
+        np.subtract.at(change, end, each)
+        weights = np.maximum(0.0, weights + np.cumsum(change)[:-1])
+        weights += max(FAR * weights.mean(), 1e-12)
+        return np.asarray(weights / weights.sum())

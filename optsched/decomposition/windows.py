@@ -1,0 +1,67 @@
+"""Windows: the jobs near a slot chosen anew, exactly, all others as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.decomposition.core import optimise
+from optsched.decomposition.packing import NONE, Packing
+from optsched.decomposition.pricing import NEAR, Pricing
+from optsched.instances.base import Ints
+from optsched.solvers import Monitor
+
+JOBS, GAP, NODES = 100, 1e-4, 5
+
+
+def reoptimise(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Generator, outer: Monitor) -> None:
+    """Choose the options of the jobs near a slot anew, among their pool and what they have."""
+    p = pricing.program
+    jobs = _near(pricing, packing, slot, rng)
+    inside = np.zeros(len(p.demand), dtype=bool)
+    inside[jobs] = True
+    has = packing.option[jobs]
+    has = np.sort(has[has != NONE])
+    keep = pricing.pool & inside[p.job]
+    keep[has] = True
+    rows = np.flatnonzero(keep)
+    if not len(rows):
+        return
+    first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
+    renamed, job = np.unique(p.job[rows], return_inverse=True)
+    free = packing.left + p.load(has)
+    part = replace(
+        p,
+        job=job,
+        place=p.place[rows],
+        start=p.start[rows] - first,
+        value=p.value[rows],
+        demand=p.demand[renamed],
+        duration=p.duration[renamed],
+        capacity=free[:, first:last],
+        constant=0.0,
+    )
+    start = np.searchsorted(rows, has)
+    found = optimise(part, start, GAP, NODES, outer).chosen
+    gained = part.objective(found) - part.objective(start)
+    if gained <= 1e-12 * abs(packing.value):
+        return
+    value = packing.value + gained
+    for option in has.tolist():
+        packing.take(int(p.job[option]))
+    for option in rows[found].tolist():
+        packing.put(option, 0.0)
+    packing.value = value
+
+
+def _near(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Generator) -> Ints:
+    """Jobs that could pay, the nearest to the slot in their own lengths first."""
+    p = pricing.program
+    could = np.flatnonzero(pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth))
+    option = packing.option[could]
+    begin = np.where(option != NONE, p.start[option], pricing.first[could])
+    end = np.where(option != NONE, begin + p.duration[could], pricing.last[could])
+    away = np.maximum(0, np.maximum(begin - slot, slot - end)) + np.abs((begin + end) / 2 - slot) / 4
+    away = away * rng.uniform(0.5, 1.5, len(could))
+    return could[np.argsort(away, kind="stable")[:JOBS]]
