@@ -68,7 +68,8 @@ def solve(
     Parameters
     ----------
     method : a name of ``optsched methods``. time_limit : seconds of wall time, building included.
-    gap : relative gap at which to stop. start : a schedule or result to start from.
+    gap : relative gap at which to stop.
+    start : a schedule to start from, or a result, of which `decomposition` uses the prices too.
     backend, formulation, threads, options : for ``exact``. progress : called with `Progress` as it comes.
 
     Raises
@@ -90,7 +91,7 @@ def solve(
         instance,
         stop=Stop(seconds=time_limit, gap=gap),
         seed=seed,
-        start=start.schedule if isinstance(start, Result) else start,
+        start=start,
         progress=progress,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.models import Model, choose
-from optsched.result import Result, certified
+from optsched.result import Result, certified, schedule_of
 from optsched.rooms import room
 from optsched.schedules import check, evaluate
 from optsched.schedules.base import Schedule, differs
@@ -51,7 +51,7 @@ class Exact:
         *,
         stop: Stop | None = None,
         seed: int = 0,
-        start: Schedule | None = None,
+        start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
         """Solve an instance.
@@ -67,7 +67,7 @@ class Exact:
         solver.refuse_options(self.options)
         if self.threads is not None and self.threads < 1:
             raise OptschedError(f"threads must be at least 1, got {self.threads}")
-        run = _Run(instance, formulation, solver, stop, clock, best_start(instance, start))
+        run = _Run(instance, formulation, solver, stop, clock, best_start(instance, schedule_of(start)))
         outcome = run(Task(gap=stop.gap, threads=self.threads, seed=seed, start=True, options=self.options), progress)
         schedule, bound = run.judge(outcome)
         return certified(

@@ -8,13 +8,16 @@ from functools import partial
 from inspect import signature
 from typing import Any, Protocol
 
+from optsched.decomposition.method import Decomposition, decomposable
 from optsched.errors import OptschedError
 from optsched.exact import Exact, Report, better, feasible_start
 from optsched.instances.base import Instance
-from optsched.result import Result, certified
+from optsched.result import Result, certified, schedule_of
 from optsched.rooms import families, room
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
+
+FINISHES = 2000  # options of a time-indexed program
 
 
 class Method(Protocol):
@@ -26,7 +29,7 @@ class Method(Protocol):
         *,
         stop: Stop | None = None,
         seed: int = 0,
-        start: Schedule | None = None,
+        start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
         """Solve an instance."""
@@ -46,14 +49,14 @@ class Heuristic:
         *,
         stop: Stop | None = None,
         seed: int = 0,
-        start: Schedule | None = None,
+        start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
         """Construct a schedule and return it or the start, whichever is better; it is too quick for limits."""
         clock = Clock()
-        schedule = self.construct(instance, seed)
-        if start is not None:
-            schedule = better(instance, feasible_start(instance, start, schedule), schedule)
+        schedule, given = self.construct(instance, seed), schedule_of(start)
+        if given is not None:
+            schedule = better(instance, feasible_start(instance, given, schedule), schedule)
         return certified(
             instance,
             schedule,
@@ -64,6 +67,32 @@ class Heuristic:
             seed=seed,
             options=self.options,
         )
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Exact where that will finish, the decomposition where it will not; the message says which, and why."""
+
+    def __call__(
+        self,
+        instance: Instance,
+        *,
+        stop: Stop | None = None,
+        seed: int = 0,
+        start: Schedule | Result | None = None,
+        progress: Report | None = None,
+    ) -> Result:
+        """Count the options, and solve."""
+        chosen: Method = Exact()
+        why = f"exact: {instance.problem} has an aggregated model"
+        if instance.problem in decomposable():
+            size = len(room("decomposition", instance.problem).listed(instance).program)
+            few = size <= FINISHES
+            chosen = Exact() if few else Decomposition()
+            why = f"{'exact' if few else 'decomposition'}: {size:,} options, exact finishes up to about {FINISHES:,}"
+        result = chosen(instance, stop=stop, seed=seed, start=start, progress=progress)
+        message = why if result.message is None else f"{why}; {result.message}"
+        return result.model_copy(update={"message": f"auto chose {message}"}).sealed()
 
 
 @dataclass(frozen=True)
@@ -78,7 +107,11 @@ class MethodInfo:
 
 def catalogue() -> list[MethodInfo]:
     """All methods."""
-    found = {"exact": MethodInfo("exact", families(), True, "a MILP or MINLP formulation, solved to proven optimality")}
+    found = {
+        "exact": MethodInfo("exact", families(), True, "a MILP or MINLP formulation, solved to proven optimality"),
+        "decomposition": MethodInfo("decomposition", decomposable(), True, (Decomposition.__doc__ or "").split("\n")[0]),
+        "auto": MethodInfo("auto", families(), True, (Auto.__doc__ or "").split(";")[0]),
+    }
     for family in families():
         for name, construct in room("heuristics", family).HEURISTICS.items():
             known = found.get(name, MethodInfo(name, (), False, ""))
@@ -102,16 +135,21 @@ def method(name: str, family: str, **configuration: Any) -> Method:
     if name == "exact":
         return Exact(**given)
     heuristics = room("heuristics", family).HEURISTICS
-    if name not in heuristics:
-        raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join(['exact', *heuristics])}")
+    own: dict[str, Callable[..., Method]] = {"auto": Auto}
+    if family in decomposable():
+        own["decomposition"] = Decomposition
+    if name not in own and name not in heuristics:
+        raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join(['exact', *own, *heuristics])}")
     options = dict(given.pop("options", {}))
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
-    options = _read_options(name, heuristics[name], options)
+    options = _read_options(name, own.get(name) or heuristics[name], options)
+    if name in own:
+        return own[name](**options)
     return Heuristic(name, partial(heuristics[name], **options) if options else heuristics[name], options)
 
 
-def _read_options(name: str, construct: Callable[..., Schedule], options: dict[str, Any]) -> dict[str, Any]:
+def _read_options(name: str, construct: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """A heuristic's options as the numbers that they are, also where the command line gives their text."""
     read = {}
     known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed")}

@@ -54,6 +54,7 @@ class Result(Data):
     termination : why it stopped. solution : what it has: optimal, feasible or none.
     objective, bound, gap : numbers or None; ``gap = |objective - bound| / max(|objective|, 1e-9)``.
     incumbents : rows of [seconds, objective, bound], None where not known yet.
+    shadow_prices : what one more unit of capacity is worth, by place and slot; absent if the method has none.
     digest : sha256 over everything above but timings, so that a later edit shows.
     """
 
@@ -75,11 +76,12 @@ class Result(Data):
     incumbents: tuple[tuple[float, float | None, float | None], ...] = ()
     versions: dict[str, str]
     schedule: SerializeAsAny[Schedule] | None
+    shadow_prices: dict[str, tuple[float, ...]] | None = None
     digest: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The result as a JSON object."""
-        return self.model_dump(mode="json")
+        """The result as a JSON object; shadow prices are left out where there are none."""
+        return self.model_dump(mode="json", exclude=None if self.shadow_prices is not None else {"shadow_prices"})
 
     def sealed(self) -> Result:
         """This result with its digest."""
@@ -170,6 +172,7 @@ def certified(
     timings: dict[str, float] | None = None,
     incumbents: Iterable[tuple[float, float | None, float | None]] = (),
     message: str | None = None,
+    shadow_prices: dict[str, tuple[float, ...]] | None = None,
     noise: float = 0.0,
 ) -> Result:
     """A result whose figures come from the referee.
@@ -217,7 +220,13 @@ def certified(
         incumbents=tuple(incumbents),
         versions=versions(packages),
         schedule=schedule,
+        shadow_prices=shadow_prices,
     ).sealed()
+
+
+def schedule_of(start: Schedule | Result | None) -> Schedule | None:
+    """The schedule to start from."""
+    return start.schedule if isinstance(start, Result) else start
 
 
 def relative_gap(objective: float | None, bound: float | None) -> float | None:

@@ -1,13 +1,30 @@
-"""deferrable: what no schedule, online or offline, can exceed."""
+"""deferrable: its options for the decomposition, and what no schedule, online or offline, can exceed."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from optsched.decomposition.dual import solve_dual
+from optsched.decomposition.listing import Listing
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.models.deferrable import program
+from optsched.models.deferrable import program, selected, to_schedule
+from optsched.schedules.deferrable import DeferrableSchedule
+
+EMPTY = DeferrableSchedule(starts=())
+
+
+def listed(instance: DeferrableInstance) -> Listing:
+    """Start slots of the jobs."""
+    full = program(instance)
+    options = full.where(full.value > 0)
+    return Listing(
+        program=options,
+        places=("cores",),
+        schedule=partial(to_schedule, instance, options),
+        selected=partial(selected, instance),
+    )
 
 
 def clairvoyant(instance: DeferrableInstance) -> float:
     """A bound on the objective of whoever knows everything: the Lagrangian dual, in core-slots."""
-    options = program(instance)
-    return solve_dual(options.where(options.value > 0)).bound
+    return solve_dual(listed(instance).program).bound

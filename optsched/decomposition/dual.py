@@ -13,7 +13,6 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
-from optsched.stop import Clock
 
 ROUNDING = 1e-9  # of the sum's largest part: float64 sums of a million terms are far more exact
 
@@ -68,7 +67,6 @@ def solve_dual(
     program: Program,
     *,
     iterations: int = 400,
-    seconds: float | None = None,
     start: Floats | None = None,
     watch: Callable[[Dual], bool] | None = None,
 ) -> Dual:
@@ -76,17 +74,17 @@ def solve_dual(
 
     Parameters
     ----------
-    start : prices to begin with, shape (P, T); zero if not given. seconds : wall time; the best prices by then are returned.
+    start : prices to begin with, shape (P, T); zero if not given.
     watch : called before each iteration with the best so far; true ends it.
     """
-    clock, relaxed = Clock(), Relaxation(program)
+    relaxed = Relaxation(program)
     top = np.inf if program.overload_price is None else program.overload_price
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
     load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
     step, most, worse, k = 0.1, 0.1, 0, 0
     target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and (seconds is None or clock.elapsed_s() < seconds) and not (watch and watch(_proven(program, center, best, k))):
+    while k < iterations and not (watch and watch(proven(program, center, best, k))):
         k += 1
         excess = load - program.capacity
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
@@ -110,10 +108,11 @@ def solve_dual(
                 step, worse = step / 2, 0
         if k % 100 == 0:
             most = max(0.001, 0.7 * most)
-    return _proven(program, center, best, k)
+    return proven(program, center, best, k)
 
 
-def _proven(program: Program, prices: Floats, value: float, iterations: int) -> Dual:
+def proven(program: Program, prices: Floats, value: float, iterations: int) -> Dual:
+    """Prices with their dual value and a margin for its rounding."""
     margin = ROUNDING * max(abs(program.constant), float((prices * program.capacity).sum()), abs(value))
     return Dual(prices, value + margin, iterations)
 

@@ -1,13 +1,31 @@
-"""geo: what no schedule, online or offline, can exceed."""
+"""geo: its options for the decomposition, and what no schedule, online or offline, can exceed."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from optsched.decomposition.dual import solve_dual
+from optsched.decomposition.listing import Listing
 from optsched.instances.geo import GeoInstance
-from optsched.models.geo import program
+from optsched.models.geo import program, selected, to_schedule
+from optsched.schedules.geo import GeoSchedule
+
+EMPTY = GeoSchedule(starts=())
+
+
+def listed(instance: GeoInstance) -> Listing:
+    """Sites and start slots of the jobs."""
+    full, departure = program(instance)
+    worth = full.value > 0
+    options = full.where(worth)
+    return Listing(
+        program=options,
+        places=tuple(site.id for site in instance.sites),
+        schedule=partial(to_schedule, instance, options, departure[worth]),
+        selected=partial(selected, instance),
+    )
 
 
 def clairvoyant(instance: GeoInstance) -> float:
     """A bound on the utility of whoever knows everything: the Lagrangian dual, in USD."""
-    options, _ = program(instance)
-    return solve_dual(options.where(options.value > 0)).bound
+    return solve_dual(listed(instance).program).bound

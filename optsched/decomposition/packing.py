@@ -54,12 +54,10 @@ class Packing:
             lacks = room < demand - 1e-9
             if not lacks.any():
                 return p.value[some]
-            short = np.zeros((len(room), last - first + 1), dtype=np.int64)
-            np.cumsum(lacks, axis=1, out=short[:, 1:])
         else:
-            over = np.maximum(0.0, demand - np.maximum(room, 0.0))
-            short = np.zeros((len(room), last - first + 1))
-            np.cumsum(over, axis=1, out=short[:, 1:])
+            lacks = np.maximum(0.0, demand - np.maximum(room, 0.0))
+        short = np.zeros((len(room), last - first + 1))
+        np.cumsum(lacks, axis=1, out=short[:, 1:])
         begin = place * short.shape[1] + (start - first)
         flat = short.ravel()
         added = flat[begin + self._duration[job]] - flat[begin]
@@ -68,7 +66,7 @@ class Packing:
         return np.asarray(p.value[some] - p.overload_price * added)
 
     def insert(self, job: int, wish: Floats | None = None) -> bool:
-        """Choose the job's option of most net value, or of most `wish` (shape of `net`) among those that add to the objective."""
+        """Choose the job's option of most net value, or of most `wish` among those that add something; whether there is one."""
         if self._begins[job] == self._begins[job + 1]:
             return False
         net = self.net(job)

@@ -1,4 +1,4 @@
-"""What the prices of capacity say about a choice: which jobs and which capacity lose how much of the bound, and where to look."""
+"""What the prices of capacity say about a choice: which jobs, and which capacity, lose how much of the bound."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Pricing:
         return np.argsort(-self.density, kind="stable")
 
     def losses(self, packing: Packing) -> tuple[Floats, Floats]:
-        """What is lost against the dual value, by job (a worse option than its best) and by place and slot (priced capacity left idle, or overloaded).
+        """What is lost by job, shape (J,), and by place and slot, shape (P, T): together the dual value less the choice's.
 
-        Their sum is the dual value less the value of the choice.
+        A job loses by an option that is not its best, capacity by being idle although it has a price, or overloaded.
         """
         got = np.zeros(len(self.earns))
         has = packing.option != NONE

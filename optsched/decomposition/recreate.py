@@ -48,10 +48,9 @@ class Recreate:
             packing.take(job)
         jobs = local[np.concatenate([here, waiting])]
         priced = rng.random() < 0.7
-        new = []
-        for job in jobs[np.argsort(self._rank(jobs))].tolist():
-            if packing.insert(job, self.pricing.reduced[packing.options(job)] if priced else None):
-                new.append(job)
+        wish = self.pricing.reduced
+        order = jobs[np.argsort(self._rank(jobs))].tolist()
+        new = [job for job in order if packing.insert(job, wish[packing.options(job)] if priced else None)]
         if packing.value >= before + temperature * math.log(1.0 - rng.random()):
             return
         for job in new:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from optsched.decomposition.construct import construct
@@ -35,7 +33,8 @@ class Search:
 
     Attributes
     ----------
-    dual : prices and bound, as soon as there are some. rounds : so far.
+    best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
+    core : bound of the exact core, infinite until it has one. rounds : so far.
     """
 
     def __init__(self, program: Program, monitor: Monitor, stop: Stop, seed: int) -> None:
@@ -43,12 +42,13 @@ class Search:
         self.rng = np.random.default_rng(seed)
         self.dual: Dual | None = None
         self.rounds = 0
-        self.best: Floats | Ints = np.zeros(0, dtype=np.int64)
-        self.value = -np.inf
+        self.best: Ints = np.zeros(0, dtype=np.int64)
+        self.value = program.objective(self.best)
+        self.core = np.inf
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
         """Search until it is time to stop; the termination word."""
-        self._offer(np.zeros(0, dtype=np.int64))
+        self.monitor.incumbent(-self.value)
         if start is not None:
             self._offer(start)
         self.dual = self._price(prices)
@@ -63,7 +63,7 @@ class Search:
         value = self.program.objective(chosen)
         if value > self.value:
             self.best, self.value = chosen, value
-            self.monitor.incumbent(-value, chosen)
+            self.monitor.incumbent(-value)
 
     def _over(self) -> str | None:
         if self.monitor.stopping:
@@ -87,8 +87,10 @@ class Search:
             self.monitor.bounded(-dual.bound)
             if dual.iterations % 100 == 0:
                 marks.append(dual.bound)
-            settled = len(marks) > 2 and marks[-2] - marks[-1] < SETTLED * abs(marks[-1]) and marks[-3] - marks[-2] < 2 * SETTLED * abs(marks[-1])
-            return settled or self._over() is not None or (latest is not None and clock.elapsed_s() > latest)
+            gains = -np.diff(marks[-3:])
+            settled = len(gains) == 2 and bool((gains < SETTLED * abs(dual.bound)).all())
+            late = latest is not None and clock.elapsed_s() > latest
+            return settled or late or self._over() is not None
 
         return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
 
@@ -98,7 +100,7 @@ class Search:
     def _rounded(self, pricing: Pricing) -> Ints:
         """The relaxation over the pool, its whole options kept, the other jobs put in by price.
 
-        A vertex has at most as many jobs in parts as there are binding capacities: it is worth its time only where jobs are many.
+        A vertex has at most as many jobs in parts as there are binding capacities: worth its time only where jobs are many.
         """
         p = self.program
         binding = int((pricing.prices > 0).sum())
@@ -110,9 +112,7 @@ class Search:
             share = relax(p.where(pricing.pool))
         except OptschedError:
             return self.best
-        packing = Packing(p, np.zeros(0, dtype=np.int64))
-        whole = rows[share > 0.5]
-        packing = Packing(p, whole)
+        packing = Packing(p, rows[share > 0.5])
         if p.overload_price is None and (packing.left < -1e-9).any():
             return self.best
         for job in pricing.order().tolist():
@@ -133,7 +133,8 @@ class Search:
         found = optimise(p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, CORE_NODES, self.monitor)
         self._offer(rows[found.chosen])
         if found.bound is not None:
-            self.monitor.bounded(-max(found.bound, self.value))
+            self.core = max(found.bound, self.value)
+            self.monitor.bounded(-self.core)
         return self._over()
 
     def _improve(self, pricing: Pricing) -> str:

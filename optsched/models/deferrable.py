@@ -34,6 +34,12 @@ def to_schedule(instance: DeferrableInstance, options: Program, chosen: Ints) ->
     return DeferrableSchedule(starts=tuple(Start(job=instance.jobs[j].id, start=s) for j, s in pairs))
 
 
+def selected(instance: DeferrableInstance, schedule: DeferrableSchedule) -> list[tuple[int, int, int]]:
+    """(job, 0, start) of every start."""
+    index = {job.id: j for j, job in enumerate(instance.jobs)}
+    return [(index[start.job], 0, start.start) for start in schedule.starts]
+
+
 class _Deferrable(TimeIndexed[DeferrableInstance, DeferrableSchedule]):
     def options(self) -> Program:
         """The instance's program."""
@@ -45,8 +51,7 @@ class _Deferrable(TimeIndexed[DeferrableInstance, DeferrableSchedule]):
 
     def selected(self, schedule: DeferrableSchedule) -> list[tuple[int, int, int]]:
         """(job, 0, start) of every start."""
-        index = {job.id: j for j, job in enumerate(self.instance.jobs)}
-        return [(index[start.job], 0, start.start) for start in schedule.starts]
+        return selected(self.instance, schedule)
 
 
 class DeferrableState(_Deferrable, StateForm[DeferrableInstance, DeferrableSchedule]):

@@ -125,6 +125,12 @@ def to_schedule(instance: GeoInstance, options: Program, departure: Ints, chosen
     )
 
 
+def selected(instance: GeoInstance, schedule: GeoSchedule) -> list[tuple[int, int, int]]:
+    """(job, site, start) of every start."""
+    index = {job.id: j for j, job in enumerate(instance.jobs)}
+    return [(index[start.job], instance.site_index[start.site], start.start) for start in schedule.starts]
+
+
 class _Geo(TimeIndexed[GeoInstance, GeoSchedule]):
     def options(self) -> Program:
         """The instance's program; keeps the departures of the options that have a value."""
@@ -138,8 +144,7 @@ class _Geo(TimeIndexed[GeoInstance, GeoSchedule]):
 
     def selected(self, schedule: GeoSchedule) -> list[tuple[int, int, int]]:
         """(job, site, start) of every start."""
-        index = {job.id: j for j, job in enumerate(self.instance.jobs)}
-        return [(index[start.job], self.instance.site_index[start.site], start.start) for start in schedule.starts]
+        return selected(self.instance, schedule)
 
 
 class GeoState(_Geo, StateForm[GeoInstance, GeoSchedule]):

@@ -59,7 +59,6 @@ class Program:
         np.subtract.at(change, (self.place[chosen], self.start[chosen] + self.duration[job]), self.demand[job])
         return np.cumsum(change, axis=1)[:, :-1]
 
-
     def objective(self, chosen: Ints) -> float:
         """Objective of the chosen options, at most one a job; `overload_price` pays for what exceeds the capacity."""
         total = self.constant + float(self.value[chosen].sum())
@@ -77,7 +76,7 @@ class Program:
 
     def _keys(self, job: Ints, place: Ints, start: Ints) -> Ints:
         places, slots = self.capacity.shape
-        return (job * places + place) * slots + start
+        return np.asarray((job * places + place) * slots + start)
 
 
 def windows(first: Ints, last: Ints) -> tuple[Ints, Ints]:

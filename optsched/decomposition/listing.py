@@ -1,0 +1,61 @@
+"""What a family tells the decomposition: its options, and how a choice of them and a schedule become each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.decomposition.dual import Relaxation, proven
+from optsched.instances.base import Floats, Ints
+from optsched.models.time_indexed import Program
+from optsched.schedules.base import Schedule
+
+DIGITS = 9  # of a price in a file; the bound is that of the prices as written
+
+Prices = Mapping[str, Sequence[float]]
+"""Objective for one more unit of capacity in a slot, by place."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """An instance as a time-indexed program.
+
+    Attributes
+    ----------
+    program : options of positive value. places : names of the program's places.
+    schedule : of chosen options (indices). selected : (job, place, start) of every entry of a schedule.
+    """
+
+    program: Program
+    places: tuple[str, ...]
+    schedule: Callable[[Ints], Schedule]
+    selected: Callable[[Any], Iterable[tuple[int, int, int]]]
+
+    def named(self, prices: Floats) -> dict[str, tuple[float, ...]]:
+        """Prices by place, as they are written."""
+        return {place: tuple(row) for place, row in zip(self.places, written(prices).tolist(), strict=True)}
+
+    def read(self, prices: Prices | None) -> Floats | None:
+        """Prices as an array, shape (P, T); None if they are of other places or slots."""
+        slots = self.program.capacity.shape[1]
+        if prices is None or set(prices) != set(self.places) or any(len(row) != slots for row in prices.values()):
+            return None
+        return np.array([prices[place] for place in self.places], dtype=float).reshape(self.program.capacity.shape)
+
+    def proves(self, prices: Prices) -> float | None:
+        """The bound that the prices prove, by one evaluation of the dual; None if they do not fit."""
+        array = self.read(prices)
+        if array is None or not np.isfinite(array).all() or (array < 0).any():
+            return None
+        if self.program.overload_price is not None:
+            array = np.minimum(array, self.program.overload_price)
+        return proven(self.program, array, Relaxation(self.program)(array)[0], 1).bound
+
+
+def written(prices: Floats) -> Floats:
+    """Prices with `DIGITS` significant digits."""
+    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.where(prices > 0, prices, 1.0))))
+    return np.asarray(np.round(prices * scale) / scale)
