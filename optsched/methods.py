@@ -95,6 +95,12 @@ class Auto:
         return result.model_copy(update={"message": f"auto chose {message}"}).sealed()
 
 
+def solving(family: str) -> dict[str, Callable[..., Method]]:
+    """The methods of a family that prove a bound."""
+    found: dict[str, Callable[..., Method]] = {"exact": Exact, "auto": Auto}
+    return found | ({"decomposition": Decomposition} if family in decomposable() else {})
+
+
 @dataclass(frozen=True)
 class MethodInfo:
     """What `optsched methods` shows."""
@@ -107,11 +113,11 @@ class MethodInfo:
 
 def catalogue() -> list[MethodInfo]:
     """All methods."""
-    found = {
-        "exact": MethodInfo("exact", families(), True, "a MILP or MINLP formulation, solved to proven optimality"),
-        "decomposition": MethodInfo("decomposition", decomposable(), True, (Decomposition.__doc__ or "").split("\n")[0]),
-        "auto": MethodInfo("auto", families(), True, (Auto.__doc__ or "").split(";")[0]),
-    }
+    found: dict[str, MethodInfo] = {}
+    for family in families():
+        for name, solver in solving(family).items():
+            known = found.get(name, MethodInfo(name, (), True, (solver.__doc__ or "").split("\n")[0]))
+            found[name] = MethodInfo(name, (*known.families, family), True, known.summary)
     for family in families():
         for name, construct in room("heuristics", family).HEURISTICS.items():
             known = found.get(name, MethodInfo(name, (), False, ""))
@@ -134,12 +140,9 @@ def method(name: str, family: str, **configuration: Any) -> Method:
     given = {key: value for key, value in configuration.items() if value not in (None, {})}
     if name == "exact":
         return Exact(**given)
-    heuristics = room("heuristics", family).HEURISTICS
-    own: dict[str, Callable[..., Method]] = {"auto": Auto}
-    if family in decomposable():
-        own["decomposition"] = Decomposition
+    own, heuristics = solving(family), room("heuristics", family).HEURISTICS
     if name not in own and name not in heuristics:
-        raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join(['exact', *own, *heuristics])}")
+        raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join([*own, *heuristics])}")
     options = dict(given.pop("options", {}))
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")

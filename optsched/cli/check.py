@@ -7,9 +7,10 @@ from rich.markup import escape
 
 from optsched.cli._show import console, number, percent, unit
 from optsched.files import read_bytes
-from optsched.instances import load
+from optsched.instances import Instance, load
 from optsched.instances.files import parse_object
-from optsched.result import load_result
+from optsched.result import Result, load_result
+from optsched.rooms import room
 from optsched.schedules import check, evaluate, parse
 
 
@@ -30,6 +31,7 @@ def command(instance_file: str, result_file: str) -> int:
         found = result.verify(instance)
         words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
         words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
+        words += _proof(instance, result)
         schedule = result.schedule
     else:
         schedule = parse(instance.problem, raw, result_file)
@@ -49,3 +51,12 @@ def command(instance_file: str, result_file: str) -> int:
     out.print(f"{'objective':>14}  {number(judged.objective)} {unit(instance)}")
     out.print(f"ok: every rule holds, objective and components are confirmed; {words}")
     return 0
+
+
+def _proof(instance: Instance, result: Result) -> str:
+    """What the file's own prices prove, worked out anew."""
+    if result.shadow_prices is None:
+        return ""
+    listing = room("decomposition", instance.problem).listed(instance)
+    proves = listing.proves(result.shadow_prices)
+    return "; its prices fit nothing" if proves is None else f"; its shadow prices alone prove {number(proves)}"

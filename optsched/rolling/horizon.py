@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.result import Result
 from optsched.rolling.policy import Settings
 from optsched.rooms import room
 from optsched.schedules import check
@@ -29,6 +30,7 @@ class RollingHorizon:
         """Forget the plan."""
         self.seed = seed
         self.plan: Schedule | None = None
+        self.result: Result | None = None
         self.planned_s = self.decided_s = 0.0
 
     def decide(self, snapshot: Any) -> Schedule:
@@ -44,11 +46,21 @@ class RollingHorizon:
         if left is None or not fresh:
             self.seed += 1
             seconds = None if self.settings.budget_s is None else SHARE * self.settings.budget_s
-            result = method(self.method, self.family)(snapshot, stop=Stop(seconds=seconds), seed=self.seed, start=left)
+            result = method(self.method, self.family)(
+                snapshot, stop=Stop(seconds=seconds), seed=self.seed, start=self._warm(left, snapshot)
+            )
             if result.termination == "interrupted":
                 raise KeyboardInterrupt
             left = result.schedule
-            self.planned_s = snapshot.now_s
+            self.result, self.planned_s = result, snapshot.now_s
         assert left is not None
         self.plan, self.decided_s = left, snapshot.now_s
         return left
+
+    def _warm(self, left: Schedule | None, snapshot: Any) -> Schedule | Result | None:
+        """What to start from: what is left of the plan and, where the last method had prices, those of the slots to come."""
+        if left is None or self.result is None or self.result.shadow_prices is None:
+            return left
+        passed = round((snapshot.now_s - self.planned_s) / snapshot.slot_s)
+        prices = {place: row[passed:] for place, row in self.result.shadow_prices.items()}
+        return self.result.model_copy(update={"schedule": left, "shadow_prices": prices})

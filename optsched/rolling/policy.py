@@ -89,12 +89,13 @@ def policies(family: str) -> dict[str, Factory]:
     ------
     OptschedError : the family has no replay.
     """
+    from optsched.methods import solving  # loads the solvers
     from optsched.rolling.horizon import RollingHorizon
 
     own: dict[str, Factory] = room("rolling", family).POLICIES
     heuristics = room("heuristics", family).HEURISTICS
     found = {name: plain(name, construct) for name, construct in heuristics.items()} | own
-    rolling = {f"rolling:{name}": partial(RollingHorizon, family, name) for name in ("exact", *heuristics)}
+    rolling = {f"rolling:{name}": partial(RollingHorizon, family, name) for name in (*solving(family), *heuristics)}
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
 
