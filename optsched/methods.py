@@ -8,7 +8,6 @@ from functools import partial
 from inspect import signature
 from typing import Any, Protocol
 
-from optsched.decomposition.method import Decomposition, decomposable
 from optsched.errors import OptschedError
 from optsched.exact import Exact, Report, better, feasible_start
 from optsched.instances.base import Instance
@@ -16,8 +15,6 @@ from optsched.result import Result, certified, schedule_of
 from optsched.rooms import families, room
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
-
-FINISHES = 2000  # options of a time-indexed program
 
 
 class Method(Protocol):
@@ -82,14 +79,11 @@ class Auto:
         start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
-        """Count the options, and solve."""
-        chosen: Method = Exact()
-        why = f"exact: {instance.problem} has an aggregated model"
-        if instance.problem in decomposable():
-            size = len(room("decomposition", instance.problem).listed(instance).program)
-            few = size <= FINISHES
-            chosen = Exact() if few else Decomposition()
-            why = f"{'exact' if few else 'decomposition'}: {size:,} options, exact finishes up to about {FINISHES:,}"
+        """Measure the model, and solve."""
+        family = room("decomposition", instance.problem)
+        large = family.too_large(instance)
+        chosen: Method = Exact() if large is None else family.METHOD()
+        why = "exact: the model is small enough" if large is None else f"decomposition: {large}"
         result = chosen(instance, stop=stop, seed=seed, start=start, progress=progress)
         message = why if result.message is None else f"{why}; {result.message}"
         return result.model_copy(update={"message": f"auto chose {message}"}).sealed()
@@ -97,8 +91,7 @@ class Auto:
 
 def solving(family: str) -> dict[str, Callable[..., Method]]:
     """The methods of a family that prove a bound."""
-    found: dict[str, Callable[..., Method]] = {"exact": Exact, "auto": Auto}
-    return found | ({"decomposition": Decomposition} if family in decomposable() else {})
+    return {"exact": Exact, "auto": Auto, "decomposition": room("decomposition", family).METHOD}
 
 
 @dataclass(frozen=True)

@@ -141,3 +141,14 @@ def masac_command(output: str | None, **parameters: Any) -> None:
     from optsched.instances.generators import masac
 
     emit(masac(**parameters), output)
+
+
+@command.command("wide-nodes")
+@click.option("--nodes", type=int, default=20, show_default=True, help="N; with 8 A100, V100, P100 or T4 each, in turn.")
+@click.option("--jobs", type=int, help="J. [default: 5 N]")
+@_output
+def wide_nodes_command(output: str | None, **parameters: Any) -> None:
+    """Beyond the papers: ANDREAS's jobs, all submitted, on nodes with 8 GPUs of four types: an allocation instance."""
+    from optsched.instances.generators import wide_nodes
+
+    emit(wide_nodes(**parameters), output)

@@ -1,4 +1,4 @@
-"""allocation: what no history of a replay can undercut."""
+"""allocation: its method at scale, and what no history of a replay can undercut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from math import fsum
 
 import numpy as np
 
+from optsched.decomposition.relaxed_firsts import RelaxedFirsts
 from optsched.instances.allocation import AllocationInstance, Job
+from optsched.models.allocation.aggregated import Aggregated
+
+METHOD = RelaxedFirsts
+FINISHES = 300_000  # columns of the aggregated model
+
+
+def too_large(instance: AllocationInstance) -> str | None:
+    """Why the exact method would not finish."""
+    _, columns = Aggregated.size(instance)
+    return (
+        f"{columns:,} columns of the aggregated model, exact finishes up to about {FINISHES:,}" if columns > FINISHES else None
+    )
 
 
 def clairvoyant(instance: AllocationInstance) -> float:

@@ -6,10 +6,12 @@ from functools import partial
 
 from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.listing import Listing
+from optsched.decomposition.method import Decomposition, many_options
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, selected, to_schedule
 from optsched.schedules.deferrable import DeferrableSchedule
 
+METHOD = Decomposition
 EMPTY = DeferrableSchedule(starts=())
 
 
@@ -23,6 +25,11 @@ def listed(instance: DeferrableInstance) -> Listing:
         schedule=partial(to_schedule, instance, options),
         selected=partial(selected, instance),
     )
+
+
+def too_large(instance: DeferrableInstance) -> str | None:
+    """Why the exact method would not finish."""
+    return many_options(listed(instance).program)
 
 
 def clairvoyant(instance: DeferrableInstance) -> float:

@@ -6,10 +6,12 @@ from functools import partial
 
 from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.listing import Listing
+from optsched.decomposition.method import Decomposition, many_options
 from optsched.instances.geo import GeoInstance
 from optsched.models.geo import program, selected, to_schedule
 from optsched.schedules.geo import GeoSchedule
 
+METHOD = Decomposition
 EMPTY = GeoSchedule(starts=())
 
 
@@ -24,6 +26,11 @@ def listed(instance: GeoInstance) -> Listing:
         schedule=partial(to_schedule, instance, options, departure[worth]),
         selected=partial(selected, instance),
     )
+
+
+def too_large(instance: GeoInstance) -> str | None:
+    """Why the exact method would not finish."""
+    return many_options(listed(instance).program)
 
 
 def clairvoyant(instance: GeoInstance) -> float:

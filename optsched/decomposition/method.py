@@ -11,18 +11,21 @@ from optsched.decomposition.listing import Listing, written
 from optsched.decomposition.search import Search
 from optsched.exact import Report, better, feasible_start
 from optsched.instances.base import Instance, Ints
+from optsched.models.time_indexed import Program
 from optsched.result import Result, certified, schedule_of
-from optsched.rooms import families, room
+from optsched.rooms import room
 from optsched.schedules.base import Schedule
 from optsched.solvers import Monitor, watched
 from optsched.stop import Clock, Stop
 
+FINISHES = 2000  # options of a time-indexed program
 PER_JOB_S = 2e-5  # to make, check and judge a schedule once the search has ended
 
 
-def decomposable() -> tuple[str, ...]:
-    """Families that are time-indexed programs."""
-    return tuple(family for family in families() if hasattr(room("decomposition", family), "listed"))
+def many_options(program: Program) -> str | None:
+    """Why a time-indexed model would not be solved to optimality, or None."""
+    few = len(program) <= FINISHES
+    return None if few else f"{len(program):,} options, exact finishes up to about {FINISHES:,}"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.time_indexed import Program
 
 NONE = -1  # option of a job that is left out
@@ -51,12 +51,12 @@ class Packing:
         first, last = self._window[job]
         room = self.left[:, first:last]
         if p.overload_price is None:
-            lacks = room < demand - 1e-9
+            lacks: Floats | Bools = room < demand - 1e-9
             if not lacks.any():
                 return p.value[some]
         else:
             lacks = np.maximum(0.0, demand - np.maximum(room, 0.0))
-        short = np.zeros((len(room), last - first + 1))
+        short = np.zeros((len(room), last - first + 1), dtype=np.int32 if p.overload_price is None else np.float64)
         np.cumsum(lacks, axis=1, out=short[:, 1:])
         begin = place * short.shape[1] + (start - first)
         flat = short.ravel()

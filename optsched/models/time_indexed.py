@@ -165,42 +165,53 @@ class StateForm(TimeIndexed[I, S]):
     name: ClassVar[str] = "state"
 
     def write_loads(self) -> None:
-        """Loads as variables, a balance row for each, capacity as their bound or as a priced excess."""
+        """Loads as variables, a balance row for each, capacity as their bound or as a priced excess.
+
+        Between two events (a start or an end at the place) a load is constant: under hard capacity it has one variable, limited
+        by the least capacity till the next event.
+        """
         program, m = self.program, self.pyomo
         places, slots = program.capacity.shape
         capacity = program.capacity.ravel()
-        limit = np.minimum(capacity, program.demand.sum()) if program.overload_price is None else None
-        most = float(program.demand.sum())
-        m.level = pyo.Var(range(places * slots), bounds=lambda _, i: (0, float(limit[i]) if limit is not None else most))
-        level = self.level = list(m.level.values())
-        if program.integral:
-            self.implied_integers += level
-        demand = program.demand[program.job]
         begin = program.place * slots + program.start
         end = begin + program.duration[program.job]
         inside = program.start + program.duration[program.job] < slots
         cell = np.arange(places * slots)
-        follows = cell % slots > 0
-        ending, before = np.flatnonzero(inside), cell[follows] - 1
-        balance = rows_of(
-            np.concatenate([begin, end[inside], cell, cell[follows]]),
-            self.choice + level,
-            np.concatenate([np.arange(len(program)), ending, len(program) + cell, len(program) + before]),
-            np.concatenate([demand, -demand[inside], -np.ones(len(cell)), np.ones(len(before))]),
-            len(cell),
+        most = float(program.demand.sum())
+        if program.overload_price is None:
+            new = np.union1d(np.arange(places) * slots, np.concatenate([begin, end[inside]]))
+            limit = np.minimum(np.minimum.reduceat(capacity, new), most) if len(capacity) else capacity
+            cell = new
+        self.event = cell
+        m.level = pyo.Var(
+            range(len(cell)), bounds=lambda _, i: (0, float(limit[i]) if program.overload_price is None else most)
         )
-        m.balance = pyo.Constraint(range(len(cell)), rule=lambda _, i: (0, balance[i], 0))
+        level = self.level = list(m.level.values())
+        if program.integral:
+            self.implied_integers += level
+        demand = program.demand[program.job]
+        row = np.arange(len(cell))
+        follows = cell % slots > 0
+        ending, before = np.flatnonzero(inside), row[follows] - 1
+        balance = rows_of(
+            np.concatenate([np.searchsorted(cell, begin), np.searchsorted(cell, end[inside]), row, row[follows]]),
+            self.choice + level,
+            np.concatenate([np.arange(len(program)), ending, len(program) + row, len(program) + before]),
+            np.concatenate([demand, -demand[inside], -np.ones(len(row)), np.ones(len(before))]),
+            len(row),
+        )
+        m.balance = pyo.Constraint(range(len(row)), rule=lambda _, i: (0, balance[i], 0))
         self.add_overload()
         if self.over:
-            rows = np.tile(cell, 2)
-            signs = np.repeat([1.0, -1.0], len(cell))
-            excess = rows_of(rows, level + self.over, np.arange(2 * len(cell)), signs, len(cell))
-            m.capacity = pyo.Constraint(range(len(cell)), rule=lambda _, i: (None, excess[i], float(capacity[i])))
+            rows = np.tile(row, 2)
+            signs = np.repeat([1.0, -1.0], len(row))
+            excess = rows_of(rows, level + self.over, np.arange(2 * len(row)), signs, len(row))
+            m.capacity = pyo.Constraint(range(len(row)), rule=lambda _, i: (None, excess[i], float(capacity[i])))
 
     def encode_loads(self, load: Floats) -> None:
         """Set levels and overloads."""
         super().encode_loads(load)
-        for variable, value in zip(self.level, load.ravel().tolist(), strict=True):
+        for variable, value in zip(self.level, load.ravel()[self.event].tolist(), strict=True):
             variable.set_value(value, skip_validation=True)
 
 

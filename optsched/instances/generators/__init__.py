@@ -3,5 +3,6 @@
 from optsched.instances.generators.andreas import andreas
 from optsched.instances.generators.masac import masac
 from optsched.instances.generators.osdec import osdec
+from optsched.instances.generators.wide_nodes import wide_nodes
 
-__all__ = ["andreas", "masac", "osdec"]
+__all__ = ["andreas", "masac", "osdec", "wide_nodes"]

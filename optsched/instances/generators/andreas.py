@@ -66,9 +66,9 @@ def andreas(
     networks = rng.choice(list(NETWORKS), count)
     epochs = rng.choice(EPOCHS, count)
     times = [_times(str(n), int(e), v100, t4) for n, e in zip(networks, epochs, strict=True)]
-    submissions = _submissions(rng, np.array([t["V100"][0] for t in times]), nodes * max(v100, t4), rate)
+    submitted = submissions(rng, np.array([t["V100"][0] for t in times]), nodes * max(v100, t4), rate)
     made = []
-    for i, (time, submit) in enumerate(zip(times, submissions.tolist(), strict=True)):
+    for i, (time, submit) in enumerate(zip(times, submitted.tolist(), strict=True)):
         every = [t for ts in time.values() for t in ts]
         made.append(
             Job(
@@ -83,7 +83,7 @@ def andreas(
         name=f"andreas-{case}-N{nodes}-J{count}-{rate}-s{seed}",
         meta={"generator": "andreas", "case": case, "rate": rate, "seed": seed},
         currency="EUR",
-        now_s=float(submissions.max()) if all_submitted else 0.0,
+        now_s=float(submitted.max()) if all_submitted else 0.0,
         scheduling_interval_s=300.0,
         postponement_penalty=100.0,
         first_ending=first_ending,
@@ -106,7 +106,7 @@ def _times(network: str, epochs: int, v100: int, t4: int) -> dict[str, tuple[flo
     }
 
 
-def _submissions(rng: np.random.Generator, fastest: np.ndarray, gpus: int, rate: str) -> np.ndarray:
+def submissions(rng: np.random.Generator, fastest: np.ndarray, gpus: int, rate: str) -> np.ndarray:
     """Submission times: jobs in groups of ten, each group with its own rate, one group after the other."""
     if rate not in ("high", "mixed"):
         raise OptschedError(f"rate must be high or mixed, got {rate!r}")

@@ -39,6 +39,14 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
     @classmethod
     def refuses(cls, instance: AllocationInstance) -> str | None:
         """Too many packing patterns, or firsts by option and pattern."""
+        total, columns = cls.size(instance)
+        if total > MOST_PATTERNS:
+            return f"{total} packing patterns, at most {MOST_PATTERNS} are listed"
+        return f"{columns} columns, at most {MOST_COLUMNS} are built" if columns > MOST_COLUMNS else None
+
+    @staticmethod
+    def size(instance: AllocationInstance) -> tuple[int, int]:
+        """Packing patterns, and columns of the first-ending jobs, without building either."""
         total = columns = 0
         for k, c in enumerate(instance.node_classes):
             sizes = sizes_of(instance, k)
@@ -47,9 +55,7 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
                 options_of_size = int(np.isfinite(instance.columns.time_s[:, k, size - 1]).sum())
                 holding = count_patterns(c.gpus - size, sizes) + 1
                 columns += options_of_size * (holding if instance.first_ending == "earliest" else 1)
-        if total > MOST_PATTERNS:
-            return f"{total} packing patterns, at most {MOST_PATTERNS} are listed"
-        return f"{columns} columns, at most {MOST_COLUMNS} are built" if columns > MOST_COLUMNS else None
+        return total, columns
 
     def build(self) -> None:
         """Everything that both readings share: others, at most one role a job, nodes to use, objective."""
