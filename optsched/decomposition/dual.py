@@ -25,11 +25,13 @@ class Dual:
     ----------
     prices : objective a unit and slot, shape (P, T), not negative, and not above the overload price where there is one.
     bound : no schedule earns more. iterations : evaluations of the dual.
+    latest : of each option, the last iteration in which it was its job's best, 0 if it never was, shape (n,).
     """
 
     prices: Floats
     bound: float
     iterations: int
+    latest: Ints
 
 
 class Relaxation:
@@ -81,10 +83,11 @@ def solve_dual(
     top = np.inf if program.overload_price is None else program.overload_price
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
+    latest = np.zeros(len(program), dtype=np.int64)
     load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
     step, most, worse, k = 0.1, 0.1, 0, 0
     target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and not (watch and watch(proven(program, center, best, k))):
+    while k < iterations and not (watch and watch(Dual(center, best + _margin(program, center), k, latest))):
         k += 1
         excess = load - program.capacity
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
@@ -94,6 +97,7 @@ def solve_dual(
         reach = max(best - target, 1e-4 * abs(best - program.constant))
         prices = np.clip(center + step * reach / norm * excess, 0.0, top)
         value, chosen = relaxed(prices)
+        latest[chosen] = k
         found = program.load(chosen)
         ascent = float(((found - program.capacity) * excess).sum())
         load = load + _share(load - program.capacity, found - load, prices, most) * (found - load)
@@ -108,13 +112,17 @@ def solve_dual(
                 step, worse = step / 2, 0
         if k % 100 == 0:
             most = max(0.001, 0.7 * most)
-    return proven(program, center, best, k)
+    return Dual(center, best + _margin(program, center), k, latest)
 
 
-def proven(program: Program, prices: Floats, value: float, iterations: int) -> Dual:
-    """Prices with their dual value and a margin for its rounding."""
-    margin = ROUNDING * max(abs(program.constant), float((prices * program.capacity).sum()), abs(value))
-    return Dual(prices, value + margin, iterations)
+def bound_of(program: Program, prices: Floats) -> float:
+    """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
+    return Relaxation(program)(prices)[0] + _margin(program, prices)
+
+
+def _margin(program: Program, prices: Floats) -> float:
+    rent = float((prices * program.capacity).sum())
+    return ROUNDING * max(abs(program.constant), rent, float(program.value.max(initial=0.0)) * len(program.demand))
 
 
 def _share(excess: Floats, change: Floats, prices: Floats, most: float) -> float:

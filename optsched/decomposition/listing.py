@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposition.dual import Relaxation, proven
+from optsched.decomposition.dual import bound_of
 from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
 from optsched.schedules.base import Schedule
@@ -52,7 +52,7 @@ class Listing:
             return None
         if self.program.overload_price is not None:
             array = np.minimum(array, self.program.overload_price)
-        return proven(self.program, array, Relaxation(self.program)(array)[0], 1).bound
+        return bound_of(self.program, array)
 
 
 def written(prices: Floats) -> Floats:

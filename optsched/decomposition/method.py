@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optsched.decomposition.dual import Dual, Relaxation, proven
+from optsched.decomposition.dual import Dual, bound_of
 from optsched.decomposition.listing import Listing, written
 from optsched.decomposition.search import Search
 from optsched.exact import Report, better, feasible_start
@@ -126,5 +126,5 @@ class _Run:
         prices = written(dual.prices)
         if listing.program.overload_price is not None:
             prices = np.minimum(prices, listing.program.overload_price)
-        dual = proven(listing.program, prices, Relaxation(listing.program)(prices)[0], dual.iterations)
+        dual = replace(dual, prices=prices, bound=bound_of(listing.program, prices))
         return schedule, dual, min(dual.bound, search.core)

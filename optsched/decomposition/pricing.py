@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.decomposition.dual import Relaxation
+from optsched.decomposition.dual import Dual, Relaxation
 from optsched.decomposition.packing import NONE, Packing
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.time_indexed import Program
 
-POOL = 12  # options a job in an exact core
+CLOSE = 6  # options a job
+FRESH = 0.3  # of the iterations: how old that may be
 NEAR = 0.1  # of an option's value: what it may be behind the job's best to be in a core
 
 
@@ -20,19 +21,21 @@ class Pricing:
     ----------
     reduced : value less what the option pays, shape (n,). earns : the job's best, zero if it is better left out, shape (J,).
     density : the job's best a unit of demand and slot, negative too, shape (J,). pool : options of an exact core, shape (n,).
+    close : of these the few that are nearest to their job's best, shape (n,).
     worth : value of the job's most valuable option, shape (J,).
     first, last : slots in which a job may run, shape (J,); empty for a job without options.
     """
 
-    def __init__(self, program: Program, prices: Floats) -> None:
-        self.program, self.prices = program, prices
+    def __init__(self, program: Program, dual: Dual) -> None:
+        self.program, self.prices = program, dual.prices
         jobs = len(program.demand)
-        self.reduced = Relaxation(program).reduced(prices)
+        self.reduced = Relaxation(program).reduced(dual.prices)
         best = np.full(jobs, -np.inf)
         np.maximum.at(best, program.job, self.reduced)
         self.earns = np.maximum(0.0, best)
         self.density = best / (program.demand * program.duration)
-        self.pool = self._pool(best)
+        self.close = self._close(best)
+        self.pool = self.close | (dual.latest > FRESH * dual.iterations)
         self.worth = np.zeros(jobs)
         np.maximum.at(self.worth, program.job, program.value)
         begins = np.searchsorted(program.job, np.arange(jobs + 1))
@@ -59,13 +62,13 @@ class Pricing:
             idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.left)
         return self.earns - got, idle
 
-    def _pool(self, best: Floats) -> Bools:
+    def _close(self, best: Floats) -> Bools:
         p = self.program
         behind = best[p.job] - self.reduced
         near = np.flatnonzero((behind <= NEAR * p.value) & (self.reduced > -NEAR * p.value))
         order = near[np.lexsort((behind[near], p.job[near]))]
         new = np.flatnonzero(np.diff(p.job[order], prepend=-1))
         rank = np.arange(len(order)) - np.repeat(new, np.diff(np.append(new, len(order))))
-        pool = np.zeros(len(p), dtype=bool)
-        pool[order[rank < POOL]] = True
-        return pool
+        close = np.zeros(len(p), dtype=bool)
+        close[order[rank < CLOSE]] = True
+        return close

@@ -17,14 +17,18 @@ from optsched.models.time_indexed import Program
 from optsched.solvers import Monitor
 from optsched.stop import Stop
 
-DUAL_SHARE = 0.25  # of the time limit, at most
+DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
-TRIES, PLACES = 120, 3  # ruins at a slot, slots a round
+TRIES, PLACES = 40, 2  # ruins at a slot, slots a round
 WARM, COLD = 0.05, 0.001  # temperature, in mean values of a chosen job, at first and in the end
+LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
+ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 1000
 ROUNDS = 100  # if nothing else ends the search
+JOBS = 150  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
+PATIENCE, WORTH = 4, 5e-5
 FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
 
 
@@ -52,8 +56,8 @@ class Search:
         if start is not None:
             self._offer(start)
         self.dual = self._price(prices)
-        pricing = Pricing(self.program, self.dual.prices)
-        for choice in (self._ordered, self._rounded):
+        pricing = Pricing(self.program, self.dual)
+        for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
         word = self._over() or self._finish(pricing) or self._improve(pricing)
@@ -97,28 +101,32 @@ class Search:
     def _ordered(self, pricing: Pricing) -> Ints:
         return construct(self.program, pricing.order(), pricing.reduced)
 
-    def _rounded(self, pricing: Pricing) -> Ints:
-        """The relaxation over the pool, its whole options kept, the other jobs put in by price.
-
-        A vertex has at most as many jobs in parts as there are binding capacities: worth its time only where jobs are many.
-        """
+    def _relaxed(self, pricing: Pricing) -> Ints:
+        """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
         p = self.program
-        binding = int((pricing.prices > 0).sum())
-        jobs = len(np.unique(p.job))
-        if jobs <= 2 * binding:
+        pool = pricing.pool.copy()
+        pool[self.best] = True
+        if int(pool.sum()) > LARGEST_LP:
             return self.best
-        rows = np.flatnonzero(pricing.pool)
         try:
-            share = relax(p.where(pricing.pool))
+            share = np.zeros(len(p))
+            share[pool] = relax(p.where(pool))
         except OptschedError:
             return self.best
-        packing = Packing(p, rows[share > 0.5])
-        if p.overload_price is None and (packing.left < -1e-9).any():
-            return self.best
+        packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
         for job in pricing.order().tolist():
             if packing.option[job] == NONE:
                 packing.insert(job, pricing.reduced[packing.options(job)])
-        return packing.chosen
+        self._offer(packing.chosen)
+        used = share > 1e-6
+        parted = np.zeros(len(p.demand), dtype=bool)
+        parted[p.job[used & (share < 1 - 1e-6)]] = True
+        used |= pricing.close & parted[p.job]
+        used[self.best] = True
+        if int(used.sum()) > LARGEST_MIP or self._over():
+            return self.best
+        rows = np.flatnonzero(used)
+        return np.asarray(rows[optimise(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen])
 
     def _finish(self, pricing: Pricing) -> str | None:
         """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""
@@ -140,6 +148,7 @@ class Search:
     def _improve(self, pricing: Pricing) -> str:
         packing = Packing(self.program, self.best)
         recreate = Recreate(pricing, packing, self.rng)
+        jobs, idle = JOBS, 0
         while (word := self._over()) is None:
             heat = self._temperature(packing)
             weights = self._weights(pricing, packing)
@@ -149,8 +158,12 @@ class Search:
                 if self._over():
                     break
             slot = int(self.rng.choice(len(weights), p=weights))
-            reoptimise(pricing, packing, slot, self.rng, self.monitor)
+            before = packing.value
+            reoptimise(pricing, packing, slot, jobs, self.rng, self.monitor)
             self._offer(packing.chosen)
+            idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
+            if idle == PATIENCE:
+                jobs, idle = min(2 * jobs, len(packing.option)), 0
             self.rounds += 1
             if self.rounds % 20 == 0:  # rounding of many small steps; and back to the best
                 packing = Packing(self.program, self.best)

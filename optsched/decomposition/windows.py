@@ -12,13 +12,13 @@ from optsched.decomposition.pricing import NEAR, Pricing
 from optsched.instances.base import Ints
 from optsched.solvers import Monitor
 
-JOBS, GAP, NODES = 100, 1e-4, 5
+GAP, NODES = 1e-4, 1
 
 
-def reoptimise(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Generator, outer: Monitor) -> None:
-    """Choose the options of the jobs near a slot anew, among their pool and what they have."""
+def reoptimise(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor) -> None:
+    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have."""
     p = pricing.program
-    jobs = _near(pricing, packing, slot, rng)
+    jobs = _near(pricing, packing, slot, most, rng)
     inside = np.zeros(len(p.demand), dtype=bool)
     inside[jobs] = True
     has = packing.option[jobs]
@@ -55,7 +55,7 @@ def reoptimise(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Gen
     packing.value = value
 
 
-def _near(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Generator) -> Ints:
+def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator) -> Ints:
     """Jobs that could pay, the nearest to the slot in their own lengths first."""
     p = pricing.program
     could = np.flatnonzero(pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth))
@@ -64,4 +64,4 @@ def _near(pricing: Pricing, packing: Packing, slot: int, rng: np.random.Generato
     end = np.where(option != NONE, begin + p.duration[could], pricing.last[could])
     away = np.maximum(0, np.maximum(begin - slot, slot - end)) + np.abs((begin + end) / 2 - slot) / 4
     away = away * rng.uniform(0.5, 1.5, len(could))
-    return could[np.argsort(away, kind="stable")[:JOBS]]
+    return could[np.argsort(away, kind="stable")[:most]]
