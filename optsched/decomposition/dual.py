@@ -14,7 +14,7 @@ import numpy as np
 from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
 
-ROUNDING = 1e-9  # of the sum's largest part: float64 sums of a million terms are far more exact
+ROUNDING = 2e-10  # of the sum's largest part: float64 sums of a million terms are far more exact
 
 
 @dataclass(frozen=True)

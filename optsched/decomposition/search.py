@@ -25,7 +25,7 @@ WARM, COLD = 0.05, 0.001  # temperature, in mean values of a chosen job, at firs
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
-CORE_NODES = 1000
+CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
 JOBS = 150  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
 PATIENCE, WORTH = 4, 5e-5
@@ -60,7 +60,7 @@ class Search:
         for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
-        word = self._over() or self._finish(pricing) or self._improve(pricing)
+        word = self._over() or self._finish(pricing, CORE_NODES) or self._improve(pricing)
         return word
 
     def _offer(self, chosen: Ints) -> None:
@@ -128,7 +128,7 @@ class Search:
         rows = np.flatnonzero(used)
         return np.asarray(rows[optimise(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen])
 
-    def _finish(self, pricing: Pricing) -> str | None:
+    def _finish(self, pricing: Pricing, nodes: int) -> str | None:
         """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""
         assert self.dual is not None
         p = self.program
@@ -138,7 +138,7 @@ class Search:
         if int(open_.sum()) > CORE:
             return None
         rows = np.flatnonzero(open_)
-        found = optimise(p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, CORE_NODES, self.monitor)
+        found = optimise(p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, nodes, self.monitor)
         self._offer(rows[found.chosen])
         if found.bound is not None:
             self.core = max(found.bound, self.value)
@@ -168,6 +168,7 @@ class Search:
             if self.rounds % 20 == 0:  # rounding of many small steps; and back to the best
                 packing = Packing(self.program, self.best)
                 recreate = Recreate(pricing, packing, self.rng)
+                self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
         return word
 
     def _temperature(self, packing: Packing) -> float:

@@ -64,4 +64,5 @@ def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.rand
     end = np.where(option != NONE, begin + p.duration[could], pricing.last[could])
     away = np.maximum(0, np.maximum(begin - slot, slot - end)) + np.abs((begin + end) / 2 - slot) / 4
     away = away * rng.uniform(0.5, 1.5, len(could))
-    return could[np.argsort(away, kind="stable")[:most]]
+    half = max(10, len(could) // 2)  # a window of all jobs would be the same every time
+    return could[np.argsort(away, kind="stable")[: min(most, half)]]

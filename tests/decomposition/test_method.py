@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from statistics import median
 from typing import Any
@@ -11,12 +10,13 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.decomposition import method as room_of_method
 from optsched.decomposition import search
+from optsched.decomposition.packing import Packing
 from optsched.errors import OptschedError
 from optsched.instances import Instance
 from optsched.instances.generators import masac, osdec
 from optsched.result import Result
+from optsched.rooms import room
 from tests.oracle import tiny
 
 FAMILIES = ("deferrable", "geo")
@@ -52,3 +52,134 @@ def test_brackets_the_optimum(family: str, core: int, monkeypatch: pytest.Monkey
 def test_brackets_the_optimum_of_a_thousand(family: str, first: int) -> None:
     gaps = [gap_to_optimum(tiny.TINY[family](seed), (family, seed)) for seed in range(first, first + CHUNK)]
     assert max(gaps) <= 1e-9, "the core closes what is that small"
+
+
+def same(a: Result, b: Result) -> bool:
+    return a.model_copy(update={"timings_s": b.timings_s, "incumbents": b.incumbents, "digest": b.digest}) == b
+
+
+def middle(family: str) -> Instance:
+    """Beyond the core, quick to search."""
+    return osdec(2, 1, jobs=40, horizon=24, seed=1) if family == "deferrable" else masac(jobs=120, days=0.5, scale=0.2, seed=1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_same_seed_and_iterations_same_result(family: str) -> None:
+    instance = middle(family)
+    one, two = (optsched.solve(instance, "decomposition", seed=3, options={"iterations": 4}) for _ in range(2))
+    assert same(one, two)
+    assert one.options["rounds"] == 4 or one.solution == "optimal"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certifies_beyond_what_enumeration_reaches(family: str) -> None:
+    instance = middle(family)
+    found = optsched.solve(instance, "decomposition", options={"iterations": 10})
+    greedy = optsched.solve(instance, "greedy")
+    assert found.verify(instance) == []
+    assert found.gap is not None
+    assert found.gap <= 0.03
+    assert found.objective is not None
+    assert greedy.objective is not None
+    assert found.objective > greedy.objective
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 1.0, 2.5])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_stops_in_time_with_what_it_has(family: str, seconds: float) -> None:
+    big = osdec(2, 1, jobs=4000, horizon=288, window=100, seed=0) if family == "deferrable" else masac(jobs=600, seed=0)
+    began = time.perf_counter()
+    found = optsched.solve(big, "decomposition", time_limit=seconds)
+    assert time.perf_counter() - began < seconds + 1.0
+    assert found.termination == "time_limit"
+    assert found.verify(big) == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_stops_at_the_gap(family: str) -> None:
+    found = optsched.solve(middle(family), "decomposition", gap=0.1)
+    assert found.gap is not None
+    assert found.gap <= 0.1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_goes_on_from_a_result(family: str) -> None:
+    """Schedule and prices are taken over: one round is not worse than what there was, and the first bound is nearly the last."""
+    instance = middle(family)
+    first = optsched.solve(instance, "decomposition", options={"iterations": 6})
+    again = optsched.solve(instance, "decomposition", start=first, options={"iterations": 1})
+    assert first.objective is not None
+    assert again.objective is not None
+    assert again.objective >= first.objective - 1e-9
+    assert first.shadow_prices is not None
+    proven = room("decomposition", family).listed(instance).proves(first.shadow_prices)
+    bounds = [bound for _, _, bound in again.incumbents if bound is not None]
+    assert bounds[0] <= proven * (1 + 1e-9)
+
+
+def test_a_start_that_breaks_a_rule_is_refused() -> None:
+    instance = middle("deferrable")
+    found = optsched.solve(instance, "decomposition", options={"iterations": 1})
+    other = osdec(2, 1, jobs=40, horizon=24, seed=2)
+    with pytest.raises(OptschedError, match="the start is not feasible"):
+        optsched.solve(other, "decomposition", start=found)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_to_decide(family: str) -> None:
+    empty = middle(family).model_copy(update={"jobs": ()})
+    found = optsched.solve(empty, "decomposition")
+    assert found.solution == "optimal"
+    assert found.verify(empty) == []
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_prices_in_the_file_prove_the_bound(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "CORE", 0)
+    instance = middle(family)
+    found = optsched.solve(instance, "decomposition", options={"iterations": 1})
+    assert found.shadow_prices is not None
+    listing = room("decomposition", instance.problem).listed(instance)
+    assert listing.proves(found.shadow_prices) == pytest.approx(found.bound, rel=1e-12)
+    assert listing.proves({place: row[1:] for place, row in found.shadow_prices.items()}) is None
+    assert listing.proves({place: [-1.0] * len(row) for place, row in found.shadow_prices.items()}) is None
+    again = Result.model_validate_json(found.model_dump_json(exclude={"schedule"})[:-1] + ', "schedule": null}', strict=False)
+    assert again.shadow_prices == found.shadow_prices
+
+
+def test_a_result_without_prices_keeps_its_digest() -> None:
+    found = optsched.solve(middle("deferrable"), "greedy")
+    assert "shadow_prices" not in found.to_json()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_packing_keeps_its_books(family: str) -> None:
+    """Values and loads after many insertions and removals are those of the choice."""
+    program = room("decomposition", family).listed(middle(family)).program
+    packing, rng = Packing(program), np.random.default_rng(0)
+    for _ in range(400):
+        job = int(rng.integers(len(program.demand)))
+        if packing.option[job] >= 0:
+            packing.take(job)
+        else:
+            packing.insert(job)
+    assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)
+    np.testing.assert_allclose(packing.left, program.capacity - program.load(packing.chosen), atol=1e-9)
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    small, large = tiny.TINY["geo"](0), middle("geo")
+    assert "auto chose exact" in (optsched.solve(small, "auto").message or "")
+    assert "auto chose decomposition: " in (optsched.solve(large, "auto", time_limit=3).message or "")
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 5))
+def test_relaxed_firsts_bracket_the_optimum(seed: int) -> None:
+    instance: Any = tiny.TINY["allocation"](seed)
+    best, found = optsched.solve(instance), optsched.solve(instance, "decomposition")
+    assert best.objective is not None
+    assert found.objective is not None
+    assert found.bound is not None
+    noise = 1e-9 * max(1.0, abs(best.objective))
+    assert found.bound <= best.objective + noise <= found.objective + 2 * noise
+    assert found.verify(instance) == []
