@@ -104,7 +104,7 @@ def test_stops_at_the_gap(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_goes_on_from_a_result(family: str) -> None:
-    """Schedule and prices are taken over: one round is not worse than what there was, and the first bound is nearly the last."""
+    """Schedule and prices are taken over: one round is not worse than before, and the bound begins where it was."""
     instance = middle(family)
     first = optsched.solve(instance, "decomposition", options={"iterations": 6})
     again = optsched.solve(instance, "decomposition", start=first, options={"iterations": 1})
