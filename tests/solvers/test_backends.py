@@ -280,7 +280,7 @@ def test_unknown_names() -> None:
     for arguments, message in (
         ({"backend": "gurobi"}, "no backend 'gurobi', there are: highs, cp-sat, scip, pdlp"),
         ({"formulation": "fluid"}, "deferrable has no formulation 'fluid', it has: state, cover"),
-        ({"method": "magic"}, "deferrable has no method 'magic', it has: exact, greedy"),
+        ({"method": "magic"}, "deferrable has no method 'magic', it has: exact, auto, decomposition, greedy"),
         ({"method": "greedy", "backend": "highs"}, "method greedy does not take backend"),
         ({"time_limit": -1.0}, "time limit must be a positive number"),
         ({"gap": float("nan")}, "gap must be a number from 0 on"),

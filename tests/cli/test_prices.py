@@ -1,0 +1,51 @@
+"""`optsched prices`, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import run
+
+
+@pytest.fixture
+def priced(examples: Path, tmp_path: Path) -> Path:
+    """A result with prices, beside its instance."""
+    target = tmp_path / "x.result.json"
+    made = run("solve", examples / "geo-small.json", "--method", "decomposition", "-o", target, "-q")
+    assert made.returncode == 0, made.stderr
+    return target
+
+
+def test_tables_and_picture(priced: Path, tmp_path: Path) -> None:
+    shown = run("prices", priced, "--hours", "2", "--top", "3", "-o", tmp_path / "p.png")
+    assert shown.returncode == 0, shown.stderr
+    assert "one more unit of capacity adds to the objective" in shown.stdout
+    prices = json.loads(priced.read_text())["shadow_prices"]
+    for place in prices:
+        assert place in shown.stdout
+    assert shown.stdout.split("one more unit adds")[1].count(".0 to ") == 3
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path) -> None:
+    checked = run("check", examples / "geo-small.json", priced)
+    assert checked.returncode == 0
+    assert "its shadow prices alone prove" in checked.stdout
+
+
+def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.json"
+    run("solve", examples / "geo-small.json", "--method", "greedy", "-o", bare, "-q")
+    for words, message in (
+        ((bare,), "--method decomposition has"),
+        ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
+        ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),
+        ((tmp_path / "none.json",), "none.json"),
+    ):
+        refused = run("prices", *words)
+        assert refused.returncode == 2
+        assert message in refused.stderr
+        assert refused.stderr.count("\n") == 1
