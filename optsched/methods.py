@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import signature
 from typing import Any, Protocol
@@ -80,10 +80,13 @@ class Auto:
         progress: Report | None = None,
     ) -> Result:
         """Measure the model, and solve."""
+        clock, stop = Clock(), stop or Stop()
         family = room("decomposition", instance.problem)
         large = family.too_large(instance)
         chosen: Method = Exact() if large is None else family.METHOD()
         why = "exact: the model is small enough" if large is None else f"decomposition: {large}"
+        if stop.seconds is not None:
+            stop = replace(stop, seconds=max(1e-3, stop.seconds - clock.elapsed_s()))
         result = chosen(instance, stop=stop, seed=seed, start=start, progress=progress)
         message = why if result.message is None else f"{why}; {result.message}"
         return result.model_copy(update={"message": f"auto chose {message}"}).sealed()

@@ -14,7 +14,7 @@ from pydantic import Field, SerializeAsAny
 
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
-from optsched.instances.base import Data, Instance
+from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.rooms import families
 from optsched.schedules import check, evaluate, parse
@@ -76,7 +76,7 @@ class Result(Data):
     incumbents: tuple[tuple[float, float | None, float | None], ...] = ()
     versions: dict[str, str]
     schedule: SerializeAsAny[Schedule] | None
-    shadow_prices: dict[str, tuple[float, ...]] | None = None
+    shadow_prices: dict[str, tuple[NonNegative, ...]] | None = None
     digest: str | None = None
 
     def to_json(self) -> dict[str, Any]:

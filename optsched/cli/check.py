@@ -31,7 +31,7 @@ def command(instance_file: str, result_file: str) -> int:
         found = result.verify(instance)
         words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
         words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
-        words += _proof(instance, result)
+        words += "" if found else _proof(instance, result)
         schedule = result.schedule
     else:
         schedule = parse(instance.problem, raw, result_file)
@@ -57,6 +57,6 @@ def _proof(instance: Instance, result: Result) -> str:
     """What the file's own prices prove, worked out anew."""
     if result.shadow_prices is None:
         return ""
-    listing = room("decomposition", instance.problem).listed(instance)
-    proves = listing.proves(result.shadow_prices)
+    listed = getattr(room("decomposition", instance.problem), "listed", None)
+    proves = None if listed is None else listed(instance).proves(result.shadow_prices)
     return "; its prices fit nothing" if proves is None else f"; its shadow prices alone prove {number(proves)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from optsched.cli._picture import picture, save
 from optsched.cli._show import console, number, percent, unit
 from optsched.errors import InputError, OptschedError
 from optsched.result import load_result
+from optsched.rooms import room
 
 EPILOG = """\b
 Examples:
@@ -42,7 +44,10 @@ def command(result_file: str, output: str | None, hours: float, top: int, instan
     if not result.shadow_prices:
         raise InputError(result_file, "shadow_prices", f"are missing: {result.method} has none, --method decomposition has")
     instance: Any = instance_of(result, result_file, instance_file)
-    slots = round(hours * 3600 / instance.slot_s)
+    listed = getattr(room("decomposition", instance.problem), "listed", None)
+    if listed is None or listed(instance).read(result.shadow_prices) is None:
+        raise InputError(result_file, "shadow_prices", "are not of the instance's places and slots")
+    slots = round(hours * 3600 / instance.slot_s) if math.isfinite(hours) else 0
     if slots < 1:
         raise OptschedError(f"--hours must be at least a slot of {instance.slot_s:g} s, got {hours:g}")
     out, money = console(), unit(instance)

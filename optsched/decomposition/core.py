@@ -76,7 +76,7 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monit
     return Optimum(found if program.objective(found) > program.objective(start) else start, bound)
 
 
-def relax(program: Program) -> Floats:
+def relax(program: Program, outer: Monitor) -> Floats:
     """The linear relaxation: how much of each option is chosen, shape (n,), from a vertex.
 
     Raises
@@ -85,5 +85,5 @@ def relax(program: Program) -> Floats:
     """
     model = Core(program)
     share = np.zeros(len(program))
-    share[program.value > 0] = relaxation(linear_form(model))[1][: int((program.value > 0).sum())]
+    share[program.value > 0] = relaxation(linear_form(model), outer)[1][: int((program.value > 0).sum())]
     return share

@@ -80,7 +80,7 @@ def solve_dual(
     watch : called before each iteration with the best so far; true ends it.
     """
     relaxed = Relaxation(program)
-    top = np.inf if program.overload_price is None else program.overload_price
+    top = ceiling(program)
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
     latest = np.zeros(len(program), dtype=np.int64)
@@ -113,6 +113,12 @@ def solve_dual(
         if k % 100 == 0:
             most = max(0.001, 0.7 * most)
     return Dual(center, best + _margin(program, center), k, latest)
+
+
+def ceiling(program: Program) -> float:
+    """The price at which no job uses a slot, or overload is cheaper: a higher one proves nothing more, and costs digits."""
+    most = float((program.value / program.demand[program.job]).max(initial=0.0))
+    return most if program.overload_price is None else min(most, program.overload_price)
 
 
 def bound_of(program: Program, prices: Floats) -> float:

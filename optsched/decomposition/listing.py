@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposition.dual import bound_of
+from optsched.decomposition.dual import bound_of, ceiling
 from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
 from optsched.schedules.base import Schedule
@@ -39,23 +39,21 @@ class Listing:
         return {place: tuple(row) for place, row in zip(self.places, written(prices).tolist(), strict=True)}
 
     def read(self, prices: Prices | None) -> Floats | None:
-        """Prices as an array, shape (P, T); None if they are of other places or slots."""
+        """Prices as an array, shape (P, T); None if they are of other places or slots, or no prices."""
         slots = self.program.capacity.shape[1]
         if prices is None or set(prices) != set(self.places) or any(len(row) != slots for row in prices.values()):
             return None
-        return np.array([prices[place] for place in self.places], dtype=float).reshape(self.program.capacity.shape)
+        array = np.array([prices[place] for place in self.places], dtype=float).reshape(self.program.capacity.shape)
+        return np.clip(array, 0.0, ceiling(self.program)) if np.isfinite(array).all() and (array >= 0).all() else None
 
     def proves(self, prices: Prices) -> float | None:
         """The bound that the prices prove, by one evaluation of the dual; None if they do not fit."""
         array = self.read(prices)
-        if array is None or not np.isfinite(array).all() or (array < 0).any():
-            return None
-        if self.program.overload_price is not None:
-            array = np.minimum(array, self.program.overload_price)
-        return bound_of(self.program, array)
+        return None if array is None else bound_of(self.program, array)
 
 
 def written(prices: Floats) -> Floats:
     """Prices with `DIGITS` significant digits."""
-    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.where(prices > 0, prices, 1.0))))
-    return np.asarray(np.round(prices * scale) / scale)
+    told = np.where(prices > 1e-100, prices, 1.0)
+    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(told)))
+    return np.where(prices > 1e-100, np.round(told * scale) / scale, 0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optsched.decomposition.dual import Dual, bound_of
+from optsched.decomposition.dual import Dual, bound_of, ceiling
 from optsched.decomposition.listing import Listing, written
 from optsched.decomposition.search import Search
 from optsched.exact import Report, better, feasible_start
@@ -123,8 +123,6 @@ class _Run:
         dual = search.dual
         if dual is None:
             return schedule, None, None
-        prices = written(dual.prices)
-        if listing.program.overload_price is not None:
-            prices = np.minimum(prices, listing.program.overload_price)
+        prices = np.minimum(written(dual.prices), ceiling(listing.program))
         dual = replace(dual, prices=prices, bound=bound_of(listing.program, prices))
         return schedule, dual, min(dual.bound, search.core)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from optsched.exact import Exact, Report, best_start, better
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.aggregated import AggregatedCheapest
-from optsched.result import Result, certified, schedule_of
+from optsched.result import Result, certified, relative_gap, schedule_of
+from optsched.schedules import evaluate
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
 
@@ -44,16 +45,21 @@ class RelaxedFirsts:
         found = Exact()(relaxed, stop=inner, seed=seed, start=given, progress=progress)
         assert found.schedule is not None
         schedule = better(instance, found.schedule, given)
+        gap = relative_gap(evaluate(instance, schedule).objective, found.bound)
+        ended = found.termination
+        if ended in ("optimal", "gap_limit") and (gap is None or gap > (stop.gap or 0.0)):
+            ended = "iteration_limit"  # the relaxed reading is solved, what is left is between the readings
         return certified(
             instance,
             schedule,
             method="decomposition",
-            termination=found.termination,
+            termination=ended,
             bound=found.bound,
             seconds=clock.elapsed_s(),
             seed=seed,
             options={"time_limit": stop.seconds, "gap": stop.gap, "relaxed": f"{AggregatedCheapest.name}, cheapest"},
             packages=("pyomo", "highspy"),
             timings={k: v for k, v in found.timings_s.model_dump().items() if k != "total"},
-            incumbents=found.incumbents,
+            incumbents=[(clock.elapsed_s(), evaluate(instance, schedule).objective, found.bound)],
+            message="bound by the cheapest reading of the first-ending job",
         )

@@ -110,7 +110,7 @@ class Search:
             return self.best
         try:
             share = np.zeros(len(p))
-            share[pool] = relax(p.where(pool))
+            share[pool] = relax(p.where(pool), self.monitor)
         except OptschedError:
             return self.best
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))

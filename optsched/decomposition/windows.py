@@ -31,6 +31,8 @@ def reoptimise(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np
     first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
     renamed, job = np.unique(p.job[rows], return_inverse=True)
     free = packing.left + p.load(has)
+    if p.overload_price is not None:
+        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
     part = replace(
         p,
         job=job,

@@ -184,12 +184,16 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     return Outcome(ended, x, objective, bound, message)
 
 
-def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
+def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float, np.ndarray]:
     """Value of the LP relaxation in the model's own sense, and its point.
+
+    Parameters
+    ----------
+    monitor : of a run that may be stopped.
 
     Raises
     ------
-    OptschedError : the relaxation has no optimum.
+    OptschedError : the relaxation has no optimum, or it was stopped.
     """
     import highspy
 
@@ -197,6 +201,8 @@ def relaxation(form: LinearForm) -> tuple[float, np.ndarray]:
         return form.sign * form.offset / form.scale, np.zeros(0)
     highs = quiet()
     pass_form(highs, form, np.zeros(len(form.columns), dtype=bool))
+    if monitor is not None:
+        _listen(highs, monitor)
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")

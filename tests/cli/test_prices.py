@@ -39,7 +39,16 @@ def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path) ->
 def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.json"
     run("solve", examples / "geo-small.json", "--method", "greedy", "-o", bare, "-q")
+    raw = json.loads(priced.read_text()) | {"digest": None}
+    for name, prices in (("huge", 1e308), ("negative", -1.0)):
+        odd = {place: [prices] * len(row) for place, row in raw["shadow_prices"].items()}
+        (tmp_path / f"{name}.json").write_text(json.dumps(raw | {"shadow_prices": odd}))
+    (tmp_path / "other.json").write_text(json.dumps(raw | {"shadow_prices": {"x": [1.0]}}))
     for words, message in (
+        ((tmp_path / "huge.json",), "shadow_prices"),
+        ((tmp_path / "negative.json",), "shadow_prices"),
+        ((tmp_path / "other.json", "--instance", examples / "geo-small.json"), "not of the instance's places and slots"),
+        ((priced, "--hours", "nan"), "--hours must be at least a slot of 60 s"),
         ((bare,), "--method decomposition has"),
         ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
         ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),

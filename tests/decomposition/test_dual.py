@@ -11,7 +11,7 @@ import pytest
 
 import optsched
 from optsched.decomposition.allocation import clairvoyant
-from optsched.decomposition.dual import Relaxation, solve_dual
+from optsched.decomposition.dual import Relaxation, ceiling, solve_dual
 from optsched.models.time_indexed import Program
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
@@ -164,3 +164,22 @@ def test_the_mixed_bound_is_reached() -> None:
 def test_a_node_may_be_shared() -> None:
     """With company on the second GPU, 54 EUR/h are halved: 27 EUR/h for 100 s."""
     assert clairvoyant(slow_or_fast(100, 1, shared=True)) == pytest.approx(0.75)
+
+
+def test_a_huge_price_costs_no_digits() -> None:
+    """Prefix sums of prices would lose what lies behind a huge one: prices are cut where no job would pay them."""
+    program = Program(
+        job=np.arange(4),
+        place=np.zeros(4, dtype=np.int64),
+        start=np.array([1, 1, 6, 6]),
+        value=np.full(4, 7.0),
+        demand=np.ones(4),
+        duration=np.full(4, 5),
+        capacity=np.array([[0.0] + [1.0] * 11]),
+        overload_price=None,
+        constant=0.0,
+    )
+    assert ceiling(program) == 7.0
+    start = np.array([[1e16] + [1.01] * 11])
+    assert solve_dual(program, start=start, iterations=1).bound >= 14.0
+    assert solve_dual(program).bound == pytest.approx(14.0, rel=1e-2)
