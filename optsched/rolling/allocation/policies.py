@@ -49,9 +49,13 @@ def optimum(model: type[LookAhead], snapshot: AllocationInstance, seed: int = 0)
     return found
 
 
+MARGIN = 1.1  # how much better an exact plan must be: it is made for the known jobs, and only those are played out
+
+
 def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The exact optimum of `Progress` or the priced dispatch: the one whose known jobs end better when played out."""
-    return min([optimum(Progress, snapshot, seed), priced_dispatch(snapshot)], key=Rollout(snapshot).cost)
+    """The priced dispatch, or the exact optimum of `Progress` if its known jobs end clearly better when played out."""
+    exact, rule, cost = optimum(Progress, snapshot, seed), priced_dispatch(snapshot), Rollout(snapshot).cost
+    return exact if MARGIN * cost(exact) < cost(rule) else rule
 
 
 def proxy(first_ending: Literal["earliest", "cheapest"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
