@@ -35,6 +35,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
     """
 
     name: ClassVar[str] = "look-ahead"
+    opens_nodes: ClassVar[bool] = True  # all of them where the instance wants them in use
 
     def __init__(self, instance: AllocationInstance, waiting_energy: float = 2.0, backlog: float = 0.5) -> None:
         self.waiting_energy, self.backlog = waiting_energy, backlog
@@ -99,7 +100,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
             if mine:
                 every = np.array([i for i, _ in mine])
                 m.nodes.add((None, Terms(count, every, np.ones(len(every))), len(node_class.nodes)))
-        if instance.use_all_nodes and count:
+        if self.opens_nodes and instance.use_all_nodes and count:
             in_use = Terms(count, np.arange(len(count)), np.ones(len(count)))
             m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, in_use, instance.nodes_to_use))
         cost, constant = self.costs()

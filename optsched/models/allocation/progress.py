@@ -1,7 +1,8 @@
-"""The other snapshot objective of a replay: what every second of running brings, since all is decided anew at the next event.
+"""The other snapshot objective of a replay: what every second of running costs, since all is decided anew at the next event.
 
-A job that is done is worth the energy that it will not need, the lateness that it escapes and the GPU time that it no longer
-takes from others; a run is worth that, less its own energy and tardiness, for every second of its time.
+A job will need energy, be late and take GPU time from the others whenever it runs; at least what its best configuration asks for.
+What a configuration asks for beyond that is its regret. A run costs its regret for every second of its time, less the tardiness
+weight that its job, faded by its slack, escapes in that second.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ from optsched.instances.base import Floats
 from optsched.models.allocation.look_ahead import LookAhead
 from optsched.models.allocation.urgency import urgency
 
-OWN_TARDINESS = 0.3  # a run seldom stays as it is to its end, so its tardiness there counts less
+PRICE = 0.3  # of `Urgency.price`, as in the priced dispatch
+ESCAPED = 0.3  # of the faded weight: another job's end may let a job run almost as soon
 
 
 class Progress(LookAhead):
-    """The packing of `LookAhead`; the worth of a job per second of its run."""
+    """The packing of `LookAhead`, idle nodes left idle; the regret of a run per second, its node's cost shared by GPUs."""
 
     name: ClassVar[str] = "progress"
+    opens_nodes: ClassVar[bool] = False
 
     def costs(self) -> tuple[Floats, float]:
         """Cost a second, by column."""
         listed, column = self.listed, self.listed.job[self.option]
         measured = urgency(self.instance, listed)
-        _, cheapest, wait = self.waiting()
-        escaped = self.instance.columns.weight_per_s * np.maximum(0.0, wait - measured.slack)
-        worth = self.waiting_energy * cheapest + escaped + measured.price * measured.work
-        own = self.shared_energy() + OWN_TARDINESS * listed.tardiness[self.option]
-        return np.asarray((own - worth[column]) / listed.time_s[self.option] * 1000, dtype=float), 0.0
+        besides = listed.tardiness + PRICE * measured.price * listed.time_s * listed.gpus * measured.speed[listed.node_class]
+        least = np.full(len(self.instance.known_jobs), np.inf)
+        np.minimum.at(least, listed.job, listed.energy + besides)
+        regret = self.shared_energy() + besides[self.option] - least[column]
+        cost = regret / listed.time_s[self.option] - ESCAPED * measured.weight[column]
+        return np.asarray(cost * 1000, dtype=float), 0.0
