@@ -1,0 +1,200 @@
+"""vcc: a FIFO queue of flexible jobs under an hourly cap on a data centre's capacity (SustainGym's DatacenterEnv, corrected)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.instances.base import (
+    Counting,
+    Data,
+    Floats,
+    Identifier,
+    Instance,
+    Ints,
+    Natural,
+    NonNegative,
+    Positive,
+    frozen,
+    refuse,
+    refuse_duplicates,
+)
+
+SMALLEST = 1e-8  # job, of the capacity: well above FITS of the referee
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Job(Data):
+    """A flexible job of `ncu` NCU for `duration` slots that joins the queue in slot `submitted`.
+
+    In a snapshot of a replay it may have `waited` so many slots already, and may have been `evicted` once started: then it is
+    charged for no more waiting, and `duration` is what is left.
+    """
+
+    id: Identifier
+    submitted: Natural
+    duration: Counting
+    ncu: Positive
+    waited: Natural = 0
+    evicted: bool = False
+
+
+@dataclass(frozen=True)
+class JobColumns:
+    """Jobs as columns in the order of the queue: by submission, then as in the file; slots, and NCU."""
+
+    ncu: Floats
+    duration: Ints
+    submitted: Ints
+    waited: Ints
+
+
+class VccInstance(Instance):
+    """Flexible jobs over T = len(carbon_kg_per_kwh) slots; `inflexible_ncu` runs always, under no cap.
+
+    Attributes
+    ----------
+    carbon_forecast : row t holds what was forecast in slot t for the slots t, t + 1, ...; rows may be shorter than the horizon.
+    preempt : whether load above a cap is evicted. now : the slot of a replay that slot 0 is.
+    running_ncu : flexible load by slot of the jobs that run already (a snapshot's).
+    allotted_ncu_h, asked_ncu_h : cap given and work submitted earlier on the day of slot 0 (a snapshot's).
+    """
+
+    sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    problem: ClassVar[str] = "vcc"
+
+    slot_s: Positive = 3600.0
+    capacity_ncu: Positive
+    carbon_kg_per_kwh: tuple[NonNegative, ...] = Field(min_length=1)
+    carbon_forecast: tuple[tuple[NonNegative, ...], ...] | None = None
+    inflexible_ncu: tuple[NonNegative, ...]
+    idle_kw: NonNegative = 0.0
+    kw_per_ncu: NonNegative = 1.0
+    carbon_price: NonNegative = 1.0
+    delay_limit_slots: Natural = 24
+    delay_penalty_per_ncu_h: NonNegative = 0.0
+    daily_fraction: Share = 0.97
+    daily_penalty_per_ncu_h: NonNegative = 0.0
+    unfinished_penalty_per_ncu_h: NonNegative = 0.0
+    preempt: bool = False
+    now: Natural = 0
+    running_ncu: tuple[NonNegative, ...] | None = None
+    allotted_ncu_h: NonNegative = 0.0
+    asked_ncu_h: NonNegative = 0.0
+    jobs: tuple[Job, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> VccInstance:
+        refuse_duplicates("jobs", (job.id for job in self.jobs))
+        for field in ("inflexible_ncu", "running_ncu", "carbon_forecast"):
+            given = getattr(self, field)
+            if given is not None and len(given) != self.horizon:
+                refuse(field, f"has {len(given)} entries, carbon_kg_per_kwh has {self.horizon}")
+        for t, row in enumerate(self.carbon_forecast or ()):
+            if not row:
+                refuse(f"carbon_forecast[{t}]", "is empty, it needs at least the present slot")
+        for j, job in enumerate(self.jobs):
+            if job.submitted >= self.horizon:
+                refuse(f"jobs[{j}].submitted", f"is {job.submitted}, beyond the horizon of {self.horizon} slots")
+            if job.ncu < SMALLEST * self.capacity_ncu:
+                refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, less than {SMALLEST:g} of the capacity")
+            if job.ncu > self.capacity_ncu:
+                refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, more than the capacity of {self.capacity_ncu:g}: it blocks the queue")
+        return self
+
+    @property
+    def horizon(self) -> int:
+        """T, in slots."""
+        return len(self.carbon_kg_per_kwh)
+
+    @property
+    def slot_h(self) -> float:
+        """h, a slot in hours."""
+        return self.slot_s / 3600
+
+    @property
+    def day_slots(self) -> int:
+        """Slots of a day."""
+        return max(1, round(86400 / self.slot_s))
+
+    @cached_property
+    def queue(self) -> Ints:
+        """Indices of the jobs in the order of the queue, shape (J,)."""
+        return frozen(np.argsort([job.submitted for job in self.jobs], kind="stable").astype(np.int64))
+
+    @cached_property
+    def columns(self) -> JobColumns:
+        """NumPy columns of the jobs, in the order of the queue."""
+        jobs = [self.jobs[j] for j in self.queue.tolist()]
+        rows = np.array([(j.duration, j.submitted, j.waited) for j in jobs], dtype=np.int64).reshape(len(jobs), 3)
+        return JobColumns(
+            frozen(np.array([job.ncu for job in jobs], dtype=float)),
+            *(frozen(c.copy()) for c in rows.T),
+        )
+
+    @cached_property
+    def arrived(self) -> Ints:
+        """How many jobs have been submitted by the end of each slot, shape (T,)."""
+        return frozen(np.searchsorted(self.columns.submitted, np.arange(self.horizon), side="right").astype(np.int64))
+
+    @cached_property
+    def carbon(self) -> Floats:
+        """Carbon intensity as a column, shape (T,), kg/kWh."""
+        return frozen(np.array(self.carbon_kg_per_kwh, dtype=float))
+
+    @cached_property
+    def inflexible(self) -> Floats:
+        """Inflexible load as a column, shape (T,), NCU."""
+        return frozen(np.array(self.inflexible_ncu, dtype=float))
+
+    @cached_property
+    def running(self) -> Floats:
+        """Flexible load that runs already, shape (T,), NCU."""
+        return frozen(np.zeros(self.horizon) if self.running_ncu is None else np.array(self.running_ncu, dtype=float))
+
+    @cached_property
+    def day(self) -> Ints:
+        """The day of each slot, from that of slot 0 on, shape (T,)."""
+        slots = self.now % self.day_slots + np.arange(self.horizon)
+        return frozen((slots // self.day_slots).astype(np.int64))
+
+    @cached_property
+    def asked(self) -> Floats:
+        """w: NCU-hours of the jobs submitted on each day, shape (days,)."""
+        jobs = self.columns
+        work = np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h)  # else among asked_ncu_h, or of a day before
+        asked = np.bincount(self.day[jobs.submitted], work, minlength=int(self.day[-1]) + 1)
+        asked[0] += self.asked_ncu_h
+        return frozen(asked)
+
+    @property
+    def now_s(self) -> float:
+        """The present of a snapshot, in seconds of the replay."""
+        return self.now * self.slot_s
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return "kg" if self.carbon_price == 1.0 else "cost"
+
+    @property
+    def job_count(self) -> int:
+        """All jobs."""
+        return len(self.jobs)
+
+    def summary(self) -> str:
+        """One line about the size of the instance."""
+        jobs, slots = self.columns, self.horizon
+        asked = float((jobs.ncu * np.minimum(jobs.duration, slots - jobs.submitted)).sum())
+        room = float(np.maximum(0.0, self.capacity_ncu - self.inflexible - self.running).sum())
+        return (
+            f"{len(self.jobs)} flexible jobs, {slots} slots of {self.slot_s:g} s, {self.capacity_ncu:g} NCU, "
+            f"flexible load {asked / max(room, 1e-9):.0%} of what the inflexible leaves"
+        )
+
+
+INSTANCE = VccInstance

@@ -1,0 +1,120 @@
+"""What a FIFO queue can do at all: how many jobs have been started by the end of each slot, and the highest cap for that.
+
+The schedules that some cap reaches are the staircases that never run ahead of the arrivals and keep the whole load within the
+data centre where something starts. The daily penalty wants high caps, so of all caps with the same starts the highest is best:
+1 where the queue is empty or its head does not fit into the data centre anyway, else just too little for the head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.vcc import VccInstance
+from optsched.schedules.vcc import FITS, Start, VccSchedule
+
+BLOCKED = 2 * FITS  # of the capacity: so much less than the head needs, and the referee's tolerance does not let it in
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """Jobs started by the end of each slot, shape (T,): not falling, at most `instance.arrived`."""
+
+    instance: VccInstance
+    started: Ints
+
+    @cached_property
+    def start(self) -> Ints:
+        """The slot in which each started job starts, in the order of the queue."""
+        count = int(self.started[-1]) if len(self.started) else 0
+        return np.searchsorted(self.started, np.arange(1, count + 1)).astype(np.int64)
+
+    @cached_property
+    def load(self) -> Floats:
+        """Load of the started jobs by slot, without what ran before, shape (T,), NCU."""
+        jobs, slots = self.instance.columns, self.instance.horizon
+        ncu = jobs.ncu[: len(self.start)]
+        ends = np.minimum(self.start + jobs.duration[: len(self.start)], slots)
+        change = np.bincount(self.start, ncu, slots + 1) - np.bincount(ends, ncu, slots + 1)
+        return np.asarray(np.cumsum(change)[:slots])
+
+    @cached_property
+    def empty(self) -> Bools:
+        """Whether the queue is empty after each slot's starts."""
+        return np.asarray(self.started == self.instance.arrived)
+
+    @cached_property
+    def head(self) -> Floats:
+        """NCU of the job at the head after each slot's starts, 0 where there is none."""
+        return np.where(self.empty, 0.0, np.append(self.instance.columns.ncu, 0.0)[self.started])
+
+    @cached_property
+    def cap(self) -> Floats:
+        """The highest cap that starts no more, as a fraction, shape (T,)."""
+        instance = self.instance
+        size = instance.capacity_ncu
+        wanted = self.load + instance.running + self.head
+        blocked = wanted > size - instance.inflexible + FITS * size
+        return np.where(self.empty | blocked, 1.0, np.clip(wanted / size - BLOCKED, 0.0, 1.0))
+
+    def schedule(self) -> VccSchedule:
+        """Caps and starts."""
+        names = [self.instance.jobs[j].id for j in self.instance.queue[: len(self.start)].tolist()]
+        starts = (Start.model_construct(job=n, start=s, until=None) for n, s in zip(names, self.start.tolist(), strict=True))
+        return VccSchedule.model_construct(cap=tuple(self.cap.tolist()), starts=tuple(starts))
+
+    def cost(self) -> float:
+        """What the referee will say of its schedule."""
+        instance, h = self.instance, self.instance.slot_h
+        jobs = instance.columns
+        power = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running + self.load)
+        late = np.maximum(0, self.start - due(instance)[: len(self.start)])
+        allotted = np.bincount(instance.day, self.cap * instance.capacity_ncu * h, minlength=len(instance.asked))
+        allotted[0] += instance.allotted_ncu_h
+        undone = float((jobs.ncu * jobs.duration).sum()) - float(self.load.sum())
+        return float(
+            instance.carbon_price * h * (power @ instance.carbon)
+            + instance.delay_penalty_per_ncu_h * h * (late @ jobs.ncu[: len(self.start)])
+            + instance.daily_penalty_per_ncu_h * np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).sum()
+            + instance.unfinished_penalty_per_ncu_h * h * undone
+        )
+
+
+def due(instance: VccInstance) -> Ints:
+    """The last slot in which a job starts without a charge for delay, in the order of the queue."""
+    return instance.columns.submitted - instance.columns.waited + instance.delay_limit_slots
+
+
+def feasible(instance: VccInstance, wanted: Floats) -> Staircase:
+    """The staircase nearest below a wanted one: by each slot at most `wanted` jobs (rounded), and no more than fit.
+
+    Parameters
+    ----------
+    wanted : jobs to have started by the end of each slot, shape (T,); may be fractional, as from a relaxation.
+    """
+    jobs, slots = instance.columns, instance.horizon
+    upto = np.concatenate([[0.0], np.cumsum(jobs.ncu)])
+    may = np.minimum(instance.arrived, np.floor(np.maximum.accumulate(wanted) + 0.5).astype(np.int64)).tolist()
+    room = (instance.capacity_ncu * (1 + FITS) - instance.inflexible - instance.running).tolist()
+    leaves = np.zeros(slots + int(jobs.duration.max(initial=0)) + 1)
+    started, k, load = np.zeros(slots, dtype=np.int64), 0, 0.0
+    for t in range(slots):
+        load -= leaves[t]
+        if may[t] > k and room[t] > load:
+            to = min(may[t], int(np.searchsorted(upto, upto[k] + room[t] - load, side="right")) - 1)
+            if to > k:
+                gone = np.bincount(jobs.duration[k:to], jobs.ncu[k:to])
+                leaves[t : t + len(gone)] += gone
+                load += upto[to] - upto[k]
+                k = to
+        started[t] = k
+    return Staircase(instance, started)
+
+
+def of(instance: VccInstance, schedule: VccSchedule) -> Staircase:
+    """The staircase of a schedule."""
+    slots = np.array([start.start for start in schedule.starts], dtype=np.int64)
+    return Staircase(instance, np.cumsum(np.bincount(slots, minlength=instance.horizon))[: instance.horizon])

@@ -1,0 +1,245 @@
+"""The queue under its cap, slot by slot: the one truth of replays and of the Gymnasium environment. Jobs are counted, not listed.
+
+In FIFO order the queue is a range of jobs, so that a slot starts a prefix of it: prefix sums and a bisection find which.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+from optsched.instances.vcc import VccInstance
+from optsched.schedules.vcc import FITS, Start
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a slot has cost, priced as in the objective."""
+
+    carbon: float
+    delay: float
+    daily: float
+    unfinished: float
+
+    @property
+    def total(self) -> float:
+        """Their sum."""
+        return self.carbon + self.delay + self.daily + self.unfinished
+
+
+class CappedQueue(ABC):
+    """A queue of flexible jobs between two slots: what has ended has left, what is submitted has joined, the cap is to come.
+
+    Attributes
+    ----------
+    now : the slot to come. load : flexible load that runs on, NCU. waiting : jobs in the queue. cap : fractions so far.
+    """
+
+    def __init__(self, instance: VccInstance) -> None:
+        self.instance = instance
+        jobs, h = instance.columns, instance.slot_h
+        self.capacity = instance.capacity_ncu
+        self.slack = FITS * self.capacity
+        self.horizon, self.day_slots = instance.horizon, instance.day_slots
+        priced = instance.carbon_price * h * instance.carbon
+        self.base_cost: list[float] = (priced * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)).tolist()
+        self.load_cost: list[float] = (priced * instance.kw_per_ncu).tolist()
+        self.room: list[float] = (self.capacity - instance.inflexible + self.slack).tolist()
+        self.work_ncu_h = float((jobs.ncu * jobs.duration).sum()) * h
+        self.due: Ints = jobs.submitted - jobs.waited + instance.delay_limit_slots
+        self.ends_day: list[bool] = (np.diff(instance.day, append=instance.day[-1] + 1) > 0).tolist()
+        self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
+        self.day: list[int] = instance.day.tolist()
+        self.delay_price = instance.delay_penalty_per_ncu_h * h
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to slot 0."""
+        self.now = -1
+        self.load = self.done_ncu_h = 0.0
+        self.allotted = self.instance.allotted_ncu_h
+        self.cap: list[float] = []
+        self.leaving: Floats = np.zeros(self.horizon + int(self.instance.columns.duration.max(initial=0)) + 2)
+        self.own = np.diff(self.instance.running, prepend=0.0)
+        self.leaving[: self.horizon] -= self.own  # what runs already enters, and leaves, as the instance says
+        self.empty()
+        self._next()
+
+    def _next(self) -> None:
+        self.now += 1
+        self.load -= float(self.leaving[self.now])
+        self.join()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the horizon is over."""
+        return self.now >= self.horizon
+
+    @property
+    @abstractmethod
+    def waiting(self) -> int:
+        """Jobs in the queue."""
+
+    @abstractmethod
+    def empty(self) -> None:
+        """Forget all jobs."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Jobs submitted in this slot enter the queue."""
+
+    @abstractmethod
+    def serve(self, limit: float, most: float) -> float:
+        """Evict what is above `limit` if the instance says so; start from the head up to `most`; NCU-slots of delay beyond the limit."""
+
+    @abstractmethod
+    def pieces(self) -> list[Start]:
+        """What has been started."""
+
+    @abstractmethod
+    def queued(self) -> list[tuple[int, int, bool]]:
+        """(index in the order of the queue, slots left, whether evicted) of the waiting jobs."""
+
+    def step(self, cap: float) -> Costs:
+        """Carry a slot out under a cap from 0 to 1, and go to the next."""
+        t = self.now
+        limit = cap * self.capacity
+        late = self.serve(limit + self.slack, min(limit + self.slack, self.room[t]))
+        self.cap.append(cap)
+        h = self.instance.slot_h
+        self.allotted += limit * h
+        self.done_ncu_h += (self.load - float(self.instance.running[t])) * h
+        daily = unfinished = 0.0
+        if self.ends_day[t]:
+            daily = self.instance.daily_penalty_per_ncu_h * max(0.0, self.asked[self.day[t]] - self.allotted)
+            self.allotted = 0.0
+        if t + 1 == self.horizon:
+            unfinished = self.instance.unfinished_penalty_per_ncu_h * max(0.0, self.work_ncu_h - self.done_ncu_h)
+        carbon = self.base_cost[t] + self.load_cost[t] * self.load
+        self._next() if t + 1 < self.horizon else self._end()
+        return Costs(carbon, self.delay_price * late, daily, unfinished)
+
+    def _end(self) -> None:
+        self.now += 1
+
+    def runs_on(self) -> Floats:
+        """Load of what runs now in the slots to come, shape (T - now,), if nothing is started or evicted."""
+        ahead = self.leaving[self.now + 1 : self.horizon]
+        return np.maximum(0.0, self.load - np.concatenate([[0.0], np.cumsum(ahead)]))
+
+
+class FifoQueue(CappedQueue):
+    """Running jobs keep running: the queue is the range `started` .. `come` of the jobs."""
+
+    def __init__(self, instance: VccInstance) -> None:
+        jobs = instance.columns
+        self.ncu, self.duration = jobs.ncu, jobs.duration
+        self.upto: list[float] = np.concatenate([[0.0], np.cumsum(jobs.ncu)]).tolist()
+        self.arrived: list[int] = instance.arrived.tolist()
+        super().__init__(instance)
+        self.soonest: list[int] = [*np.minimum.accumulate(self.due[::-1])[::-1].tolist(), 2**62]
+
+    def empty(self) -> None:
+        """Nobody has come."""
+        self.started = self.come = 0
+        self.slots = np.full(len(self.ncu), -1, dtype=np.int64)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs in the queue."""
+        return self.come - self.started
+
+    def join(self) -> None:
+        """The queue grows at its tail."""
+        self.come = self.arrived[self.now]
+
+    def serve(self, limit: float, most: float) -> float:
+        """Start the longest prefix that fits."""
+        k, t = self.started, self.now
+        if k == self.come:
+            return 0.0
+        upto = self.upto
+        to = bisect_right(upto, upto[k] + most - self.load, k, self.come + 1) - 1
+        if to <= k:
+            return 0.0
+        ncu = self.ncu[k:to]
+        leaves = np.bincount(self.duration[k:to], ncu)
+        self.leaving[t : t + len(leaves)] += leaves
+        self.load += upto[to] - upto[k]
+        self.slots[k:to] = t
+        self.started = to
+        return float(np.maximum(0, t - self.due[k:to]) @ ncu) if t > self.soonest[k] else 0.0
+
+    def pieces(self) -> list[Start]:
+        """Starts in the order of the queue."""
+        names = [self.instance.jobs[j].id for j in self.instance.queue[: self.started].tolist()]
+        pairs = zip(names, self.slots[: self.started].tolist(), strict=True)
+        return [Start.model_construct(job=name, start=slot, until=None) for name, slot in pairs]
+
+    def queued(self) -> list[tuple[int, int, bool]]:
+        """The range."""
+        left = self.duration[self.started : self.come].tolist()
+        return [(self.started + i, slots, False) for i, slots in enumerate(left)]
+
+
+class EvictingQueue(CappedQueue):
+    """Load above the cap is evicted, last started first, to the head of the queue, with its remaining duration."""
+
+    def empty(self) -> None:
+        """Nobody has come."""
+        self.come = 0
+        self.line: list[tuple[int, int, bool]] = []  # the head last
+        self.running: list[tuple[int, int, int]] = []  # index, start, end
+        self.over: list[tuple[int, int, int | None]] = []  # index, start, slot of eviction
+
+    @property
+    def waiting(self) -> int:
+        """Jobs in the queue."""
+        return len(self.line)
+
+    def join(self) -> None:
+        """What has ended is forgotten; what is submitted goes to the tail."""
+        self.over += [(i, start, None) for i, start, end in self.running if end <= self.now]
+        self.running = [run for run in self.running if run[2] > self.now]
+        come = int(self.instance.arrived[self.now])
+        jobs = [self.instance.jobs[j] for j in self.instance.queue[self.come : come].tolist()]
+        fresh = [(self.come + i, job.duration, job.evicted) for i, job in enumerate(jobs)]
+        self.line = fresh[::-1] + self.line
+        self.come = come
+
+    def serve(self, limit: float, most: float) -> float:
+        """Evict, then start from the head while it fits."""
+        t, ncu, late = self.now, self.instance.columns.ncu, 0.0
+        while self.running and self.load > limit:
+            i, start, end = self.running.pop()
+            self.over.append((i, start, t))
+            self.line.append((i, end - t, True))
+            self.load -= float(ncu[i])
+            self.leaving[end] -= ncu[i]
+        while self.line and self.load + float(ncu[self.line[-1][0]]) <= most:
+            i, left, evicted = self.line.pop()
+            self.running.append((i, t, t + left))
+            self.load += float(ncu[i])
+            self.leaving[t + left] += ncu[i]
+            if not evicted:
+                late += float(ncu[i]) * max(0, t - int(self.due[i]))
+        return late
+
+    def pieces(self) -> list[Start]:
+        """Runs by start, then by the order of the queue."""
+        every = sorted([*self.over, *((i, start, None) for i, start, _ in self.running)], key=lambda run: (run[1], run[0]))
+        names = [self.instance.jobs[j].id for j in self.instance.queue.tolist()]
+        return [Start(job=names[i], start=start, until=until) for i, start, until in every]
+
+    def queued(self) -> list[tuple[int, int, bool]]:
+        """From the head on."""
+        return self.line[::-1]
+
+
+def queue(instance: VccInstance) -> CappedQueue:
+    """The queue of an instance."""
+    return EvictingQueue(instance) if instance.preempt else FifoQueue(instance)

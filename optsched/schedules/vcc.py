@@ -1,0 +1,168 @@
+"""Referee of vcc: what the queue does under a cap, and the four costs (problems.md, section 4)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from math import fsum
+
+import numpy as np
+
+from optsched.instances.base import Data, Floats, Natural
+from optsched.instances.vcc import VccInstance
+from optsched.schedules.base import Evaluation, Schedule, Violation, entry
+
+SIGNS = {"carbon": 1, "delay": 1, "daily": 1, "unfinished": 1}
+FITS = 1e-9  # of the capacity: a load that close to a limit is within it
+
+
+class Start(Data):
+    """A job and a slot in which it starts; `until` is the slot in which it is evicted, null if it runs to its end."""
+
+    job: str
+    start: Natural
+    until: Natural | None = None
+
+
+class VccSchedule(Schedule):
+    """The cap by slot, a fraction of the capacity, and what the queue starts under it."""
+
+    cap: tuple[float, ...]
+    starts: tuple[Start, ...]
+
+    @property
+    def jobs_run(self) -> int:
+        """How many jobs start."""
+        return len({start.job for start in self.starts})
+
+
+def played(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
+    """What the queue does under a cap: finished jobs leave, the cap takes effect, jobs join, jobs start from the head.
+
+    The queue stops at the first job that does not fit, under the cap or into the data centre.
+    """
+    cap = tuple(cap)
+    jobs = [instance.jobs[j] for j in instance.queue.tolist()]
+    slack = FITS * instance.capacity_ncu
+    waiting: deque[tuple[int, int]] = deque()  # index, slots to run
+    running: list[tuple[int, int, int]] = []  # index, start, end; in the order of their starts
+    pieces: list[Start] = []
+    come = 0
+    for t, share in enumerate(cap):
+        limit = share * instance.capacity_ncu
+        pieces += [Start(job=jobs[i].id, start=start) for i, start, end in running if end == t]
+        running = [run for run in running if run[2] > t]
+        load = fsum(jobs[i].ncu for i, _, _ in running) + float(instance.running[t])
+        while instance.preempt and running and load > limit + slack:
+            i, start, end = running.pop()
+            pieces.append(Start(job=jobs[i].id, start=start, until=t))
+            waiting.appendleft((i, end - t))
+            load = fsum(jobs[i].ncu for i, _, _ in running) + float(instance.running[t])
+        while come < len(jobs) and jobs[come].submitted <= t:
+            waiting.append((come, jobs[come].duration))
+            come += 1
+        most = min(limit, instance.capacity_ncu - instance.inflexible_ncu[t])
+        while waiting and load + jobs[waiting[0][0]].ncu <= most + slack:
+            i, left = waiting.popleft()
+            running.append((i, t, t + left))
+            load += jobs[i].ncu
+    pieces += [Start(job=jobs[i].id, start=start) for i, start, _ in running]
+    order = {job.id: i for i, job in enumerate(jobs)}
+    return VccSchedule(cap=cap, starts=tuple(sorted(pieces, key=lambda s: (s.start, order[s.job]))))
+
+
+def runs(instance: VccInstance, schedule: VccSchedule) -> list[tuple[int, int, int]]:
+    """(index of the job, start, end) of every piece, by start; the end may lie beyond the horizon."""
+    jobs = {job.id: j for j, job in enumerate(instance.jobs)}
+    left = [job.duration for job in instance.jobs]
+    found = []
+    for piece in sorted(schedule.starts, key=lambda s: s.start):
+        j = entry(jobs, piece.job, "job")
+        end = piece.start + left[j] if piece.until is None else piece.until
+        left[j] -= end - piece.start
+        found.append((j, piece.start, end))
+    return found
+
+
+def load(instance: VccInstance, schedule: VccSchedule) -> Floats:
+    """Flexible load by slot, shape (T,), NCU."""
+    change = np.zeros(instance.horizon + 1)
+    for j, start, end in runs(instance, schedule):
+        change[min(start, instance.horizon)] += instance.jobs[j].ncu
+        change[min(end, instance.horizon)] -= instance.jobs[j].ncu
+    return np.asarray(np.cumsum(change)[:-1] + instance.running)
+
+
+def evaluate(instance: VccInstance, schedule: VccSchedule) -> Evaluation:
+    """Components, priced: carbon of the whole load, delay, daily capacity short of the work, work not run by the end.
+
+    Raises
+    ------
+    OptschedError : a start names an unknown job.
+    """
+    h, slots = instance.slot_h, instance.horizon
+    power = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + load(instance, schedule))
+    first: dict[int, int] = {}
+    done = [0] * len(instance.jobs)
+    for j, start, end in runs(instance, schedule):
+        first.setdefault(j, start)
+        done[j] += max(0, min(end, slots) - start)
+    late = [
+        (job.ncu, first[j] - job.submitted + job.waited - instance.delay_limit_slots)
+        for j, job in enumerate(instance.jobs)
+        if j in first and not job.evicted
+    ]
+    cap = np.zeros(slots)
+    cap[: len(schedule.cap)] = schedule.cap[:slots]
+    allotted = np.bincount(instance.day, cap * instance.capacity_ncu * h, minlength=len(instance.asked))
+    allotted[0] += instance.allotted_ncu_h
+    short = np.maximum(0.0, instance.daily_fraction * instance.asked - allotted)
+    undone = fsum(job.ncu * h * (job.duration - done[j]) for j, job in enumerate(instance.jobs))
+    return Evaluation.of(
+        {
+            "carbon": instance.carbon_price * fsum(power * h * instance.carbon),
+            "delay": instance.delay_penalty_per_ncu_h * h * fsum(ncu * slots for ncu, slots in late if slots > 0),
+            "daily": instance.daily_penalty_per_ncu_h * fsum(short),
+            "unfinished": instance.unfinished_penalty_per_ncu_h * undone,
+        },
+        SIGNS,
+    )
+
+
+def cap_violations(cap: tuple[float, ...]) -> list[Violation]:
+    """Caps that are no fractions."""
+    broken = [(t, a) for t, a in enumerate(cap) if not 0 <= a <= 1]
+    return [Violation("cap is no fraction", time=t, detail=f"{a:g}, should be from 0 to 1") for t, a in broken]
+
+
+def check(instance: VccInstance, schedule: VccSchedule) -> list[Violation]:
+    """Every violated rule: caps that are no fractions, and starts other than those that the queue makes under the cap."""
+    found = cap_violations(schedule.cap)
+    if len(schedule.cap) != instance.horizon:
+        detail = f"{len(schedule.cap)} caps, the horizon has {instance.horizon} slots"
+        found.append(Violation("a cap for every slot", amount=abs(len(schedule.cap) - instance.horizon), detail=detail))
+    known = {job.id for job in instance.jobs}
+    found += [Violation("unknown job", job=job) for job in {s.job for s in schedule.starts} - known]
+    if found:
+        return found
+    made, claimed = (sorted(_pieces(s)) for s in (played(instance, schedule.cap), schedule))
+    if made == claimed:
+        return []
+    for job in sorted({piece[0] for piece in set(made) ^ set(claimed)}):
+        mine, its = ([piece[1:] for piece in pieces if piece[0] == job] for pieces in (claimed, made))
+        when = float(mine[0][0]) if mine else None
+        detail = f"started {_words(mine)}, under this cap the queue starts it {_words(its)}"
+        found.append(Violation("start that the queue does not make", job=job, time=when, detail=detail))
+    return found or [Violation("job decided more than once")]
+
+
+def _pieces(schedule: VccSchedule) -> list[tuple[str, int, int]]:
+    return [(s.job, s.start, -1 if s.until is None else s.until) for s in schedule.starts]
+
+
+def _words(pieces: list[tuple[int, int]]) -> str:
+    told = [f"in slot {start}" + (f" (evicted in {until})" if until >= 0 else "") for start, until in pieces]
+    return ", ".join(told) or "never"
+
+
+SCHEDULES = (VccSchedule,)
