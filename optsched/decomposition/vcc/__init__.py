@@ -1,0 +1,30 @@
+"""vcc at scale: the bound, schedules near it, and what no replay can undercut."""
+
+from optsched.decomposition.vcc.method import VccDecomposition
+from optsched.errors import OptschedError
+from optsched.instances.vcc import VccInstance
+from optsched.stop import Stop
+
+METHOD = VccDecomposition
+FINISHES = 600  # binaries of the job-level model
+CLAIRVOYANT = 30  # evaluations of the bound
+
+
+def too_large(instance: VccInstance) -> str | None:
+    """Why the exact method would not finish."""
+    pairs = int((instance.horizon - instance.columns.submitted).sum())
+    return None if pairs <= FINISHES else f"{pairs:,} binaries, exact finishes up to about {FINISHES:,}"
+
+
+def clairvoyant(instance: VccInstance) -> float:
+    """A bound on the cost of whoever knows everything.
+
+    Raises
+    ------
+    OptschedError : jobs may be evicted, for which there is none.
+    """
+    if instance.preempt:
+        raise OptschedError("there is no clairvoyant bound where jobs are evicted (preempt): pass --no-bound")
+    bound = VccDecomposition()(instance, stop=Stop(iterations=CLAIRVOYANT)).bound
+    assert bound is not None
+    return bound

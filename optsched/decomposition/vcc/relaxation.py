@@ -1,0 +1,159 @@
+"""The bound: capacity and the daily demand priced, so that the cheapest staircase of `Paths` decides all the rest.
+
+Two rows couple the jobs. Where something starts, the load keeps within the data centre (price `load` by slot). And each day's
+caps should add up to a share of the work submitted (price `daily` by day). A cap is at most C where the queue is empty or its
+head does not fit into the data centre, else at most the load with the head; with F what the inflexible load leaves of C, it is
+so at most ``(load + head) C / F`` wherever the queue is not empty, and without ``C / F`` where no head can be too large. What a day then lacks is convex in the sum of those caps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.decomposition.vcc.paths import Path, Paths, Window
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.vcc import VccInstance
+from optsched.models.vcc.staircase import Staircase
+
+SPARE = 3  # numbers of empty slots told apart beyond what a day can ask for
+ROUNDING = 1e-9  # of the largest part of the sum
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of an NCU of load in a slot, shape (T,), and of an NCU-hour of daily demand, shape (D,); not negative."""
+
+    load: Floats
+    daily: Floats
+
+
+@dataclass(frozen=True)
+class Branch:
+    """How many slots of each day may leave the queue empty, shape (D,) each."""
+
+    least: Ints
+    most: Ints
+
+    def split(self, day: int, count: int) -> tuple[Branch, Branch]:
+        """At most `count - 1` such slots on a day, or at least `count`."""
+        most, least = self.most.copy(), self.least.copy()
+        most[day], least[day] = count - 1, count
+        return Branch(self.least, most), Branch(least, self.most)
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What prices prove, what the cheapest staircase lacks (the supergradient), and that staircase."""
+
+    bound: float
+    overload: Floats
+    lack: Floats
+    path: Path
+
+
+class Relaxation:
+    """An instance with its coupling rows priced, within a window."""
+
+    def __init__(self, instance: VccInstance, window: Window | None = None) -> None:
+        self.instance, self.paths = instance, Paths(instance, window)
+        size, h = instance.capacity_ncu, instance.slot_h
+        left = size - instance.inflexible
+        self.bounded = left > 1e-9 * size  # elsewhere any cap starts nothing
+        self.room = left - instance.running
+        least, most = self._loads()
+        largest = np.maximum.accumulate(self._largest())
+        ever_full = most + largest > self.room * (1 - 1e-9)
+        self.scale = np.where(self.bounded, np.where(ever_full, size / np.where(self.bounded, left, 1.0), 1.0), 0.0)
+        before = np.maximum(0.0, np.maximum.accumulate(self.room))
+        self.excess = np.maximum(0.0, np.minimum(most, before) - self.room)  # of a slot in which nothing starts
+        self.tight: Bools = most > self.room + 1e-9 * size
+        # an empty queue has started all that has come, so what has come and cannot have ended runs
+        jobs = instance.columns
+        come = self._running(jobs.submitted, jobs.submitted + jobs.duration, jobs.ncu)
+        self.when_empty = instance.running + np.maximum(come, least)
+        self.lowest = np.where(self.bounded, np.minimum(size, (instance.running + least) * self.scale), 0.0) * h
+        self.highest = np.where(self.bounded, np.minimum(size, (instance.running + most + largest) * self.scale), 0.0) * h
+        self.days = len(instance.asked)
+        free = np.bincount(instance.day, np.where(self.bounded, 0.0, size * h), minlength=self.days)
+        asked = instance.daily_fraction * instance.asked - free
+        asked[0] -= instance.allotted_ncu_h
+        enough = int(np.ceil(max(0.0, float(asked.max())) / (size * h))) if instance.daily_penalty_per_ncu_h else 0
+        self.top = min(instance.day_slots, enough + SPARE) if enough else 0  # so many empty slots, or more
+        self.asked = asked[:, None] - size * h * np.arange(self.top + 1)  # what is still asked for, by day and empty slots
+        self.range = np.stack([self._sums(self.lowest, False), self._sums(self.highest, True)])
+        if self.top < instance.day_slots:
+            self.range[0, :, -1] = 0.0
+        self.whole = Branch(np.zeros(self.days, dtype=np.int64), np.full(self.days, self.top))
+
+    def _running(self, start: Ints, end: Ints, ncu: Floats) -> Floats:
+        slots = self.instance.horizon
+        real = end > start
+        start, end = np.minimum(start[real], slots), np.minimum(end[real], slots)
+        change = np.bincount(start, ncu[real], slots + 1) - np.bincount(end, ncu[real], slots + 1)
+        return np.asarray(np.maximum(0.0, np.cumsum(change)[:slots]))
+
+    def _loads(self) -> tuple[Floats, Floats]:
+        """The least and the most load by slot of the staircases in the window."""
+        jobs, window = self.instance.columns, self.paths.window
+        many = np.arange(1, len(jobs.ncu) + 1)
+        first, last = np.searchsorted(window.high, many), np.searchsorted(window.low, many)
+        least = self._running(last, first + jobs.duration, jobs.ncu)
+        return least, self._running(first, last + jobs.duration, jobs.ncu)
+
+    def _largest(self) -> Floats:
+        """The largest job that may be at the head by slot."""
+        window, ncu = self.paths.window, np.append(self.instance.columns.ncu, 0.0)
+        most = [float(ncu[a : b + 1].max()) for a, b in zip(window.low.tolist(), window.high.tolist(), strict=True)]
+        return np.array(most)
+
+    def _sums(self, caps: Floats, largest: bool) -> Floats:
+        """The least or most that a day's caps add up to with e empty slots among them, shape (D, top + 1)."""
+        found = np.zeros((self.days, self.top + 1))
+        for d in range(self.days):
+            mine = np.sort(caps[self.instance.day == d])
+            sums = np.concatenate([[0.0], np.cumsum(mine[::-1] if largest else mine)])
+            e = np.arange(found.shape[1])
+            found[d] = sums[np.maximum(0, len(mine) - e)]
+        return found
+
+    def daily(self, price: Floats, branch: Branch) -> tuple[Floats, Floats]:
+        """Priced penalty by day and number of empty slots, and the sum of the other caps that attains it, (D, top + 1)."""
+        penalty = self.instance.daily_penalty_per_ncu_h
+        other = np.clip(self.asked, *self.range)
+        cost = penalty * np.maximum(0.0, self.asked - other) + price[:, None] * other
+        count = np.arange(self.asked.shape[1])
+        allowed = (count >= branch.least[:, None]) & (count <= branch.most[:, None])
+        return np.where(allowed, cost, np.inf), other
+
+    def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
+        """The priced optimum over the branch."""
+        instance, paths, h = self.instance, self.paths, self.instance.slot_h
+        load = np.where(self.tight, prices.load, 0.0)
+        rate = prices.daily[instance.day] * h * self.scale
+        penalty, other = self.daily(prices.daily, branch)
+        path = paths.cheapest(load - rate, load * self.excess, -rate, rate * self.when_empty, penalty)
+        if not np.isfinite(path.value):
+            return Evaluated(np.inf, np.zeros(instance.horizon), np.zeros(self.days), path)
+        stairs = Staircase(instance, path.started)
+        begins = np.diff(path.started, prepend=0) > 0
+        parts = (paths.base, path.value, -float(load @ (self.room + self.excess)), -float(rate @ instance.running))
+        caps = (stairs.load + instance.running + stairs.head - np.where(stairs.empty, self.when_empty, 0.0)) * self.scale
+        given = np.bincount(instance.day, caps * h, minlength=self.days)
+        wanted = other[np.arange(self.days), path.empties]
+        return Evaluated(
+            bound=sum(parts) - ROUNDING * max(map(abs, parts)),
+            overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
+            lack=wanted - given,
+            path=path,
+        )
+
+    def with_sums(self, load: Floats, sums: Floats, branch: Branch) -> Path:
+        """The cheapest staircase if the caps of not empty slots add up to `sums` by day: near the best one, where they do."""
+        penalty = self.instance.daily_penalty_per_ncu_h
+        count = np.arange(self.asked.shape[1])
+        allowed = (count >= branch.least[:, None]) & (count <= branch.most[:, None])
+        cost = np.where(allowed, penalty * np.maximum(0.0, self.asked - sums[:, None]), np.inf)
+        none = np.zeros(self.instance.horizon)
+        return self.paths.cheapest(np.where(self.tight, load, 0.0), none, none, none, cost)

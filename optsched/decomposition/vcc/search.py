@@ -1,0 +1,165 @@
+"""Prices and staircases for each other: the bound is raised, every staircase on the way is tried, days are branched on."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from optsched.decomposition.vcc.paths import Window
+from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, Relaxation
+from optsched.instances.base import Floats
+from optsched.instances.vcc import VccInstance
+from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.solvers import Monitor
+from optsched.stop import Stop
+
+CLOSED = 1e-7  # relative gap that counts as none
+AT_ROOT, AT_NODE = 30, 10  # evaluations
+PATIENCE = 8  # evaluations without a better bound
+TRIALS = 6  # rounds of guessing what a day's caps add up to
+NARROW = 0.995  # how much narrower a window must promise to be
+
+
+@dataclass(order=True)
+class Node:
+    """A part of all schedules with its bound."""
+
+    bound: float
+    number: int
+    branch: Branch = field(compare=False)
+    prices: Prices = field(compare=False)
+    evaluated: Evaluated | None = field(compare=False, default=None)
+
+
+class Search:
+    """An instance on the way to a certified schedule.
+
+    Attributes
+    ----------
+    best : the incumbent. bound : proven of every schedule. evaluations : of the relaxation. prices : those of the root's bound.
+    """
+
+    def __init__(self, instance: VccInstance, monitor: Monitor, stop: Stop, start: Staircase) -> None:
+        self.instance, self.monitor, self.stop = instance, monitor, stop
+        self.best, self.cost = start, start.cost()
+        self.bound = -np.inf
+        self.evaluations = 0
+        self.window: Window | None = None
+        self.at = np.inf  # the cost below which the window holds everything
+        self.prices: Prices | None = None
+        monitor.incumbent(self.cost)
+
+    def __call__(self) -> str:
+        """Search until a limit; the termination word."""
+        relaxed = Relaxation(self.instance)
+        penalty = self.instance.daily_penalty_per_ncu_h
+        prices = Prices(np.zeros(self.instance.horizon), np.full(relaxed.days, 1e-3 * penalty))
+        self._guess(relaxed, prices, relaxed.whole)
+        relaxed = self._narrowed(relaxed)
+        root = self._raise(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_ROOT)
+        self._proven(root.bound)
+        self.prices = root.prices
+        number = count(1)
+        nodes = [root]
+        while (word := self._ended()) is None:
+            relaxed = self._narrowed(relaxed)
+            node = heapq.heappop(nodes)
+            split = self._split(relaxed, node)
+            if split is None:  # nothing left to branch on: prices of the load are what can still get better
+                heapq.heappush(nodes, self._raise(relaxed, node, AT_ROOT))
+                if nodes[0].bound <= node.bound + CLOSED * abs(node.bound):
+                    return "iteration_limit"
+            else:
+                for branch in split:
+                    child = Node(node.bound, next(number), branch, node.prices)
+                    self._guess(relaxed, child.prices, branch, 2)
+                    heapq.heappush(nodes, self._raise(relaxed, child, AT_NODE))
+            self._proven(min(nodes[0].bound, self.cost))
+        return word
+
+    def _proven(self, bound: float) -> None:
+        if bound > self.bound:
+            self.bound = bound
+            self.monitor.bounded(bound)
+
+    def _ended(self) -> str | None:
+        if self.monitor.stopping:
+            return self.monitor.stopping
+        gap = (self.cost - self.bound) / max(abs(self.cost), 1e-9)
+        if gap <= CLOSED:
+            return "optimal"
+        return self.stop.reason(self.monitor.clock.elapsed_s(), gap, self.evaluations)
+
+    def _try(self, wanted: Floats) -> Staircase:
+        stairs = feasible(self.instance, wanted)
+        cost = stairs.cost()
+        if cost < self.cost:
+            self.best, self.cost = stairs, cost
+            self.monitor.incumbent(cost)
+        return stairs
+
+    def _guess(self, relaxed: Relaxation, prices: Prices, branch: Branch, trials: int = TRIALS) -> None:
+        """Staircases that expect of a day's caps what those of the last one came to."""
+        sums = relaxed.range[0][:, 0]
+        for _ in range(trials):
+            if self._ended() is not None:
+                return
+            path = relaxed.with_sums(prices.load, sums, branch)
+            stairs = self._try(path.started.astype(float))
+            caps = np.where(stairs.empty | ~relaxed.bounded, 0.0, stairs.cap * self.instance.capacity_ncu * self.instance.slot_h)
+            sums = np.bincount(self.instance.day, caps, minlength=relaxed.days)
+
+    def _narrowed(self, relaxed: Relaxation) -> Relaxation:
+        """The relaxation without what cannot be better than the incumbent."""
+        if self.cost >= NARROW * self.at:
+            return relaxed
+        self.at = self.cost
+        window = relaxed.paths.window_below(self.cost)
+        return Relaxation(self.instance, window)
+
+    def _raise(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+        """Better prices for a node: signs move those of the days, a smoothed supergradient those of the load."""
+        penalty = self.instance.daily_penalty_per_ncu_h
+        factor, sign = np.full(relaxed.days, 3.0), np.zeros(relaxed.days)
+        best, prices, mean, worse, step = node, node.prices, None, 0, 1.0
+        for _ in range(most if not relaxed.tight.any() else 4 * most):
+            if best.evaluated is not None and self._ended() is not None:
+                break
+            found = relaxed(prices, node.branch)
+            self.evaluations += 1
+            self._try(found.path.started.astype(float))
+            mean = found.overload if mean is None else 0.9 * mean + 0.1 * found.overload
+            if found.bound > best.bound or best.evaluated is None:
+                better = found.bound > best.bound + 1e-6 * abs(best.bound)
+                best = Node(max(found.bound, node.bound), node.number, node.branch, prices, found)
+                worse, step = 0 if better else worse + 1, min(2.0, 1.1 * step)
+            else:
+                worse, step = worse + 1, 0.85 * step
+            if best.bound >= self.cost or worse > PATIENCE:
+                break
+            turned = np.sign(found.lack)
+            factor = np.where(turned * sign < 0, factor**0.6, factor)
+            sign = np.where(turned != 0, turned, sign)
+            daily = np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty)
+            away = np.where((best.prices.load <= 0) & (mean < 0), 0.0, mean)
+            norm = float(away @ away)
+            reach = step * max(self.cost - best.bound, 1e-6 * abs(self.cost)) / norm if norm > 1e-12 else 0.0
+            prices = Prices(np.maximum(0.0, best.prices.load + reach * away), daily)
+        return best
+
+    def _split(self, relaxed: Relaxation, node: Node) -> tuple[Branch, Branch] | None:
+        """The day whose priced penalty is furthest from its real one, in two."""
+        assert node.evaluated is not None
+        loss = node.prices.daily * np.abs(node.evaluated.lack)
+        loss[node.branch.least >= node.branch.most] = 0.0
+        for day in np.argsort(-loss).tolist():
+            if loss[day] <= CLOSED * max(1.0, abs(self.cost)):
+                return None
+            e = int(node.evaluated.path.empties[day])
+            at = e if node.evaluated.lack[day] < 0 else e + 1
+            at = min(max(at, int(node.branch.least[day]) + 1), int(node.branch.most[day]))
+            return node.branch.split(day, at)
+        return None
