@@ -152,3 +152,18 @@ def wide_nodes_command(output: str | None, **parameters: Any) -> None:
     from optsched.instances.generators import wide_nodes
 
     emit(wide_nodes(**parameters), output)
+
+
+@command.command("vcc")
+@click.option("--days", type=int, default=7, show_default=True)
+@click.option("--jobs", type=int, default=1000, show_default=True)
+@click.option("--capacity", type=float, default=42.0, show_default=True, help="NCU.")
+@click.option("--load", type=float, default=0.7, show_default=True, help="Flexible NCU-hours over what the inflexible leaves.")
+@click.option("--penalty", type=float, default=1.0, show_default=True, help="Of a late, unfinished or missing NCU-hour, kg.")
+@click.option("--preempt", is_flag=True, help="Evict running jobs above the cap.")
+@_output
+def vcc_command(output: str | None, **parameters: Any) -> None:
+    """A data centre under an hourly cap (DatacenterEnv): a vcc instance."""
+    from optsched.instances.generators import vcc
+
+    emit(vcc(**parameters), output)

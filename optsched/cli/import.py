@@ -295,3 +295,29 @@ def signals_command(
         raise InputError(instance, "problem", "only a geo instance has prices and carbon")
     signals = _signals(files, skip_bad)
     _made(lambda: replace_signals(given, signals, _pairs(mapping), start), output, "signals")
+
+
+@command.command("google2019")
+@click.argument("folder")
+@click.option("--days", type=click.IntRange(min=1), default=28, show_default=True, help="So many days.")
+@click.option("--first-day", type=click.IntRange(min=0), default=0, show_default=True, help="From this day of the trace on.")
+@click.option("--scale", type=float, default=1.0, show_default=True, help="Of every task's NCU; at 10 the capacity binds.")
+@click.option("--capacity", type=float, help="NCU. [default: the machines']")
+@click.option("--delay-penalty", type=float, default=1.0, show_default=True, help="Of an NCU-hour more than a day late, kg.")
+@click.option("--daily-penalty", type=float, default=1.0, show_default=True, help="Of an NCU-hour that a day's caps lack, kg.")
+@click.option("--unfinished-penalty", type=float, default=1.0, show_default=True, help="Of an NCU-hour not run by the end, kg.")
+@click.option("--reference-alignment", is_flag=True, help="Signal, durations and load as the published program reads them.")
+@click.option("--moer", metavar="CSV", help="The signal. [default: SGIP*.csv.gz in FOLDER]")
+@click.option("--machines", metavar="JSON", help="Machine events. [default: machine_events*.json in FOLDER]")
+@_common
+def google2019_command(folder: str, output: str | None, **options: Any) -> None:
+    """Google cluster data 2019 and the SGIP signal -> vcc.
+
+    FOLDER holds daily_events/day_0.csv ... (time us, task_id, duration us, cpu, priority), SGIP*.csv.gz (time UTC, moer, f1..f36)
+    and machine_events*.json, as in SustainGym's branch datacenter (github.com/chrisyeh96/sustaingym).
+    Assumed: tasks of priority below 120 are flexible; slot 0 is 1 May 2019, midnight, Pacific time; an NCU takes 1 kW.
+    """
+    _check(output)
+    from optsched.instances.readers import read_google2019
+
+    _made(lambda: read_google2019(folder, **options), output)

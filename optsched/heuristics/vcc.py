@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.staircase import feasible
 from optsched.schedules.vcc import VccSchedule, played
 
 
-def uncapped(instance: VccInstance, seed: int = 0) -> VccSchedule:
-    """Cap 1: every job starts as soon as the data centre has room."""
-    return played(instance, (1.0,) * instance.horizon)
+def uncapped_cap(instance: VccInstance) -> Floats:
+    """Cap 1 in every slot."""
+    return np.ones(instance.horizon)
 
 
-def constant(instance: VccInstance, seed: int = 0, *, cap: float = 0.1) -> VccSchedule:
+def constant_cap(instance: VccInstance, cap: float = 0.1) -> Floats:
     """The same cap in every slot."""
-    return played(instance, (min(1.0, cap),) * instance.horizon)
+    return np.full(instance.horizon, min(1.0, cap))
 
 
-def threshold(instance: VccInstance, seed: int = 0, *, quantile: float = 0.5, low: float = 0.02) -> VccSchedule:
-    """Cap 1 while carbon is within the quantile of the 24 hours from now on, else `low`."""
+def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02) -> Floats:
+    """Cap 1 while carbon is within the quantile of the 24 hours from then on, else `low`."""
     carbon, day = instance.carbon, instance.day_slots
-    ahead = [np.quantile(carbon[t : t + day], min(1.0, quantile)) for t in range(instance.horizon)]
-    return played(instance, np.where(carbon <= np.array(ahead) + 1e-12, 1.0, min(1.0, low)).tolist())
+    ahead = np.array([np.quantile(carbon[t : t + day], min(1.0, quantile)) for t in range(instance.horizon)])
+    return np.where(carbon <= ahead + 1e-12, 1.0, min(1.0, low))
 
 
 def greedy(instance: VccInstance, seed: int = 0) -> VccSchedule:
@@ -33,4 +36,24 @@ def greedy(instance: VccInstance, seed: int = 0) -> VccSchedule:
     return feasible(instance, instance.arrived.astype(float)).schedule()
 
 
+def uncapped(instance: VccInstance, seed: int = 0) -> VccSchedule:
+    """Cap 1: every job starts as soon as the data centre has room."""
+    return played(instance, uncapped_cap(instance).tolist())
+
+
+def constant(instance: VccInstance, seed: int = 0, *, cap: float = 0.1) -> VccSchedule:
+    """The same cap in every slot."""
+    return played(instance, constant_cap(instance, cap).tolist())
+
+
+def threshold(instance: VccInstance, seed: int = 0, *, quantile: float = 0.5, low: float = 0.02) -> VccSchedule:
+    """Cap 1 in the hours of little carbon, a low one in the others."""
+    return played(instance, threshold_cap(instance, quantile, low).tolist())
+
+
+RULES: dict[str, Callable[[VccInstance], Floats]] = {
+    "uncapped": uncapped_cap,
+    "constant": constant_cap,
+    "threshold": threshold_cap,
+}
 HEURISTICS = {"greedy": greedy, "uncapped": uncapped, "constant": constant, "threshold": threshold}

@@ -123,9 +123,7 @@ class Relaxation:
         penalty = self.instance.daily_penalty_per_ncu_h
         other = np.clip(self.asked, *self.range)
         cost = penalty * np.maximum(0.0, self.asked - other) + price[:, None] * other
-        count = np.arange(self.asked.shape[1])
-        allowed = (count >= branch.least[:, None]) & (count <= branch.most[:, None])
-        return np.where(allowed, cost, np.inf), other
+        return np.where(self._allowed(branch), cost, np.inf), other
 
     def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
         """The priced optimum over the branch."""
@@ -149,11 +147,17 @@ class Relaxation:
             path=path,
         )
 
-    def with_sums(self, load: Floats, sums: Floats, branch: Branch) -> Path:
-        """The cheapest staircase if the caps of not empty slots add up to `sums` by day: near the best one, where they do."""
-        penalty = self.instance.daily_penalty_per_ncu_h
-        count = np.arange(self.asked.shape[1])
-        allowed = (count >= branch.least[:, None]) & (count <= branch.most[:, None])
-        cost = np.where(allowed, penalty * np.maximum(0.0, self.asked - sums[:, None]), np.inf)
+    def lacking(self, sums: Floats) -> Floats:
+        """Daily penalty if the caps of the slots that are not empty add up to `sums` by day, shape (D, top + 1)."""
+        return np.asarray(self.instance.daily_penalty_per_ncu_h * np.maximum(0.0, self.asked - sums[:, None]))
+
+    def with_daily(self, load: Floats, cost: Floats, branch: Branch | None = None) -> Path:
+        """The cheapest staircase where a day costs `cost` by its empty slots, shape (D, top + 1), and load its price."""
         none = np.zeros(self.instance.horizon)
+        if branch is not None:
+            cost = np.where(self._allowed(branch), cost, np.inf)
         return self.paths.cheapest(np.where(self.tight, load, 0.0), none, none, none, cost)
+
+    def _allowed(self, branch: Branch) -> Bools:
+        count = np.arange(self.top + 1)
+        return np.asarray((count >= branch.least[:, None]) & (count <= branch.most[:, None]))

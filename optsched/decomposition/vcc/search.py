@@ -107,10 +107,8 @@ class Search:
         for _ in range(trials):
             if self._ended() is not None:
                 return
-            path = relaxed.with_sums(prices.load, sums, branch)
-            stairs = self._try(path.started.astype(float))
-            caps = np.where(stairs.empty | ~relaxed.bounded, 0.0, stairs.cap * self.instance.capacity_ncu * self.instance.slot_h)
-            sums = np.bincount(self.instance.day, caps, minlength=relaxed.days)
+            path = relaxed.with_daily(prices.load, relaxed.lacking(sums), branch)
+            sums = self._try(path.started.astype(float)).filled
 
     def _narrowed(self, relaxed: Relaxation) -> Relaxation:
         """The relaxation without what cannot be better than the incumbent."""

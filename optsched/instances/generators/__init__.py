@@ -3,6 +3,7 @@
 from optsched.instances.generators.andreas import andreas
 from optsched.instances.generators.masac import masac
 from optsched.instances.generators.osdec import osdec
+from optsched.instances.generators.vcc import vcc
 from optsched.instances.generators.wide_nodes import wide_nodes
 
-__all__ = ["andreas", "masac", "osdec", "wide_nodes"]
+__all__ = ["andreas", "masac", "osdec", "vcc", "wide_nodes"]

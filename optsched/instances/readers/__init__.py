@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from optsched.instances.readers import alibaba2020, azure_packing, azure_v1, helios, philly, pollux, swf
+from optsched.instances.readers.google2019 import read as read_google2019
 from optsched.instances.readers.signals import read_signals, replace_signals
 from optsched.instances.readers.to_allocation import to_allocation
 from optsched.instances.readers.to_deferrable import to_deferrable
@@ -19,4 +20,4 @@ READERS: dict[str, Callable[..., Trace]] = {
     "swf": swf.read,
 }
 
-__all__ = ["READERS", "Trace", "read_signals", "replace_signals", "to_allocation", "to_deferrable", "to_geo"]
+__all__ = ["READERS", "Trace", "read_google2019", "read_signals", "replace_signals", "to_allocation", "to_deferrable", "to_geo"]

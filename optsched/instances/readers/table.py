@@ -55,11 +55,12 @@ class Table:
         above: float | None = None,
         whole: bool = False,
         missing: float | None = None,
+        most: float = LARGEST,
     ) -> Floats:
-        """The column as numbers; an empty field is `missing`, where that is given, and else a fault."""
+        """The column as numbers up to `most` in size; an empty field is `missing`, where that is given, and else a fault."""
         raw = self.text(column)
         values = pd.to_numeric(pd.Series(raw, dtype=object), errors="coerce").to_numpy(dtype=float, copy=True)
-        bad = ~(np.abs(values) <= LARGEST)
+        bad = ~(np.abs(values) <= most)
         if missing is not None:
             empty = (raw == "") | pd.isna(raw)
             values[empty] = missing

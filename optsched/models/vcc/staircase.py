@@ -60,6 +60,12 @@ class Staircase:
         blocked = wanted > size - instance.inflexible + FITS * size
         return np.where(self.empty | blocked, 1.0, np.clip(wanted / size - BLOCKED, 0.0, 1.0))
 
+    @property
+    def filled(self) -> Floats:
+        """NCU-hours by day of the caps in the slots that leave the queue waiting, shape (D,)."""
+        caps = np.where(self.empty, 0.0, self.cap * self.instance.capacity_ncu * self.instance.slot_h)
+        return np.bincount(self.instance.day, caps, minlength=len(self.instance.asked))
+
     def schedule(self) -> VccSchedule:
         """Caps and starts."""
         names = [self.instance.jobs[j].id for j in self.instance.queue[: len(self.start)].tolist()]

@@ -1,0 +1,160 @@
+"""day_ahead: tomorrow's virtual capacity curves of many clusters (Radovanovic et al., IEEE TPWRS 2022, eqs. 3-11)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.instances.base import (
+    Data,
+    Floats,
+    Identifier,
+    Instance,
+    NonNegative,
+    Positive,
+    frozen,
+    refuse,
+    refuse_duplicates,
+)
+
+HOURLY = ("inflexible_ncu", "inflexible_high_ncu", "reservation_ratio", "carbon_kg_per_kwh")
+
+
+class Campus(Data):
+    """Clusters behind one grid contract of so many MW."""
+
+    id: Identifier
+    contract_mw: Positive
+
+
+class Cluster(Data):
+    """Forecasts for tomorrow, by hour, and what the cluster can take.
+
+    Attributes
+    ----------
+    inflexible_ncu, inflexible_high_ncu : usage U_IF and its (1 - gamma) quantile. flexible_ncu_h : daily flexible usage T_UF.
+    reserved_ncu_h, reserved_error : daily reservations T_R and the 97th percentile of their relative forecast errors.
+    reservation_ratio : R, reservations over usage. idle_kw, kw_per_ncu : power, Pow(u) = idle + slope u. capacity_ncu : C, of
+    reservations. usage_limit_ncu : Ubar, what the power allows.
+    """
+
+    id: Identifier
+    campus: Identifier
+    inflexible_ncu: tuple[NonNegative, ...]
+    inflexible_high_ncu: tuple[NonNegative, ...]
+    flexible_ncu_h: NonNegative
+    reserved_ncu_h: NonNegative
+    reserved_error: NonNegative = 0.0
+    reservation_ratio: tuple[Positive, ...]
+    carbon_kg_per_kwh: tuple[NonNegative, ...]
+    idle_kw: NonNegative
+    kw_per_ncu: NonNegative
+    capacity_ncu: Positive
+    usage_limit_ncu: Positive
+
+
+class DayAheadInstance(Instance):
+    """Clusters x hours; `carbon_price` in USD/kg, `peak_price` in USD per MW and day (40 and 10 as printed)."""
+
+    sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    problem: ClassVar[str] = "day_ahead"
+
+    carbon_price: NonNegative = 40.0
+    peak_price: NonNegative = 10.0
+    campuses: tuple[Campus, ...] = Field(min_length=1)
+    clusters: tuple[Cluster, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DayAheadInstance:
+        refuse_duplicates("campuses", (campus.id for campus in self.campuses))
+        refuse_duplicates("clusters", (cluster.id for cluster in self.clusters))
+        known = {campus.id for campus in self.campuses}
+        for c, cluster in enumerate(self.clusters):
+            if cluster.campus not in known:
+                refuse(f"clusters[{c}].campus", f"is {cluster.campus!r}, there are {', '.join(sorted(known))}")
+            for field in HOURLY:
+                if not (given := getattr(cluster, field)) or len(given) != self.hours:
+                    refuse(f"clusters[{c}].{field}", f"has {len(given)} entries, the first cluster's carbon has {self.hours}")
+            if (self.high[c] < self.inflexible[c]).any():
+                refuse(f"clusters[{c}].inflexible_high_ncu", "is below inflexible_ncu in some hour, a high quantile cannot be")
+        short = self.demand - np.maximum(0.0, self.most).sum(axis=1)
+        for c in np.flatnonzero(short > 1e-9 * (1 + self.demand)).tolist():
+            refuse(f"clusters[{c}]", f"has no room for {short[c]:.6g} NCU-hours of its flexible usage under its limits (8), (11)")
+        return self
+
+    @property
+    def hours(self) -> int:
+        """H, of the day."""
+        return len(self.clusters[0].carbon_kg_per_kwh)
+
+    def _hourly(self, field: str) -> Floats:
+        return frozen(np.array([getattr(cluster, field) for cluster in self.clusters], dtype=float))
+
+    def _each(self, field: str) -> Floats:
+        return np.array([getattr(cluster, field) for cluster in self.clusters], dtype=float)
+
+    @cached_property
+    def inflexible(self) -> Floats:
+        """U_IF, shape (clusters, H)."""
+        return self._hourly("inflexible_ncu")
+
+    @cached_property
+    def high(self) -> Floats:
+        """The (1 - gamma) quantile of U_IF, shape (clusters, H)."""
+        return self._hourly("inflexible_high_ncu")
+
+    @cached_property
+    def ratio(self) -> Floats:
+        """R, shape (clusters, H)."""
+        return self._hourly("reservation_ratio")
+
+    @cached_property
+    def carbon(self) -> Floats:
+        """eta, shape (clusters, H), kg/kWh."""
+        return self._hourly("carbon_kg_per_kwh")
+
+    @cached_property
+    def slope(self) -> Floats:
+        """pi, shape (clusters,), kW/NCU."""
+        return self._each("kw_per_ncu")
+
+    @cached_property
+    def demand(self) -> Floats:
+        """tau, eqs. (3)-(5): flexible usage, inflated so that all reservations fit, shape (clusters,), NCU-hours."""
+        reserved = self._each("reserved_ncu_h") * (1 + self._each("reserved_error"))
+        left = reserved - (self.inflexible * self.ratio).sum(axis=1)
+        return frozen(np.maximum(0.0, self.hours * left / self.ratio.sum(axis=1)))
+
+    @cached_property
+    def most(self) -> Floats:
+        """The most flexible usage by (8) and (11), shape (clusters, H), NCU; negative where inflexible usage exceeds a limit."""
+        power = self._each("usage_limit_ncu")[:, None] - self.high
+        machines = self._each("capacity_ncu")[:, None] / self.ratio - self.inflexible
+        return frozen(np.minimum(power, machines))
+
+    def kw(self, usage: Floats) -> Floats:
+        """Pow by cluster and hour."""
+        return np.asarray(self._each("idle_kw")[:, None] + self.slope[:, None] * usage)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the objective."""
+        return "USD"
+
+    @property
+    def job_count(self) -> int:
+        """Clusters, each of which is planned."""
+        return len(self.clusters)
+
+    def summary(self) -> str:
+        """One line about the size of the instance."""
+        return (
+            f"{len(self.clusters)} clusters on {len(self.campuses)} campuses, {self.hours} hours, "
+            f"{self.demand.sum():.6g} flexible of {self.demand.sum() + self.inflexible.sum():.6g} NCU-hours"
+        )
+
+
+INSTANCE = DayAheadInstance

@@ -1,0 +1,109 @@
+"""Policies of vcc: rules, the rolling plan, and what any method needs to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from optsched.decomposition.vcc.relaxation import Relaxation
+from optsched.heuristics.vcc import RULES, uncapped_cap
+from optsched.instances.base import Floats
+from optsched.instances.vcc import VccInstance
+from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.rolling.policy import Factory, Settings, plain
+from optsched.rolling.slots import whole_slots
+from optsched.rolling.vcc.day_ahead import DayAhead
+from optsched.schedules.vcc import VccSchedule, played
+
+FIRST_DAY = np.array([1.0, 2.0, 4.0, 8.0])  # of the mean so far: nothing else is known
+WORSE = 2.0  # than the worst day so far may be the next, with the weight of one day (Laplace's rule of succession)
+ROUNDS = 3  # of guessing what a day's caps add up to
+
+
+def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: int = 0) -> VccSchedule:
+    """A decision with the cap of the present slot alone."""
+    return VccSchedule(cap=(float(rule(snapshot)[0]),), starts=())
+
+
+class Rolling:
+    """The cheapest staircase of the known jobs, planned anew in every slot, for a day that will ask for more than it has so far.
+
+    What the rest of a day will submit is not known: each past day's remainder after that hour is one of equally likely futures,
+    and so is twice the largest (on the first day: multiples of the mean of the hours so far), and the penalty for the caps that the day then lacks is the
+    mean over them. The caps that a plan's last staircase would have had stand in for those of the next.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        settings.allow("rolling")
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Forget what has been submitted."""
+        self.submitted: dict[int, list[float]] = {}  # NCU-hours by slot, by day
+
+    def decide(self, snapshot: VccInstance) -> VccSchedule:
+        """The first cap of the plan that costs least in the mean."""
+        if snapshot.preempt:
+            return present(uncapped_cap, snapshot)
+        coming = self._coming(snapshot)
+        known = snapshot.daily_fraction * snapshot.asked[0]
+        snapshot = snapshot.model_copy(update={"asked_ncu_h": snapshot.asked_ncu_h + float(coming.max(initial=0.0))})
+        relaxed, penalty = Relaxation(snapshot), snapshot.daily_penalty_per_ncu_h
+        asked = known + snapshot.daily_fraction * coming  # of today, by future
+        most = snapshot.daily_fraction * snapshot.asked[0]
+
+        def lacking(given: Floats) -> Floats:
+            """Mean penalty of today over the futures, beyond that of the largest one, by what the caps give."""
+            mean = np.maximum(0.0, asked[:, None] - given).mean(axis=0)
+            return np.asarray(penalty * (mean - np.maximum(0.0, most - given)))
+
+        def expected(stairs: Staircase) -> float:
+            today = float(stairs.cap[snapshot.day == 0].sum()) * snapshot.capacity_ncu * snapshot.slot_h
+            return stairs.cost() + float(lacking(np.array([today + snapshot.allotted_ncu_h]))[0])
+
+        best = feasible(snapshot, snapshot.arrived.astype(float))
+        least, sums = expected(best), relaxed.range[0][:, 0]
+        for _ in range(ROUNDS):
+            cost = relaxed.lacking(sums)
+            cost[0] += lacking(sums[0] + most - relaxed.asked[0])
+            path = relaxed.with_daily(np.zeros(snapshot.horizon), cost)
+            stairs = feasible(snapshot, path.started.astype(float))
+            value = expected(stairs)
+            if value < least:
+                best, least = stairs, value
+            sums = stairs.filled
+        return VccSchedule(cap=(float(best.cap[0]),), starts=())
+
+    def _coming(self, snapshot: VccInstance) -> Floats:
+        """NCU-hours that the rest of the day may submit, shape (futures,)."""
+        day, slot = divmod(snapshot.now, snapshot.day_slots)
+        today = self.submitted.setdefault(day, [0.0] * snapshot.day_slots)
+        today[slot] = sum(job.ncu * job.duration for job in snapshot.jobs if not job.waited) * snapshot.slot_h
+        past = [sum(hours[slot + 1 :]) for d, hours in self.submitted.items() if d != day]
+        mean = sum(today) / (slot + 1) * (snapshot.day_slots - slot - 1)
+        return np.array([*past, WORSE * max(past)]) if past else mean * FIRST_DAY
+
+
+def cut(snapshot: Any, window_s: float | None) -> Any:
+    """The snapshot over fewer slots; what runs beyond is charged as unfinished."""
+    if snapshot is None or window_s is None:
+        return snapshot
+    slots = min(snapshot.horizon, whole_slots("window", window_s, snapshot.slot_s))
+    fields = ("carbon_kg_per_kwh", "inflexible_ncu", "running_ncu")
+    return snapshot.model_copy(update={name: getattr(snapshot, name)[:slots] for name in fields if getattr(snapshot, name)})
+
+
+def carry_over(left: VccSchedule, snapshot: VccInstance, passed_s: float) -> VccSchedule:
+    """The caps of a plan from now on, and what they start of the jobs known now."""
+    caps = left.cap[round(passed_s / snapshot.slot_s) :][: snapshot.horizon]
+    return played(snapshot, (*caps, *(1.0,) * (snapshot.horizon - len(caps))))
+
+
+RESCUE = partial(present, uncapped_cap)
+
+POLICIES: dict[str, Factory] = {name: plain(name, partial(present, rule)) for name, rule in RULES.items()}
+POLICIES["day-ahead"] = DayAhead
+POLICIES["rolling"] = Rolling

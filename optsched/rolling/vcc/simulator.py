@@ -1,0 +1,106 @@
+"""vcc while time passes: a cap every slot, and the queue under it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.vcc import Job, VccInstance
+from optsched.rolling.forecast import Forecast, perfect
+from optsched.rolling.simulator import SNAPSHOT
+from optsched.rolling.slots import whole_slots
+from optsched.rolling.vcc.beliefs import believed_carbon
+from optsched.rolling.vcc.queue import queue
+from optsched.schedules.base import Violation
+from optsched.schedules.vcc import VccSchedule, cap_violations
+
+
+class VccSimulator:
+    """The truth of a replay: every slot it is time to set the cap; of a decision only its first cap counts.
+
+    A snapshot holds the waiting jobs, the load of what runs, what is believed of carbon and inflexible load, and what the day
+    has asked for and been given so far.
+    """
+
+    stalled: ClassVar[bool] = False
+
+    def __init__(
+        self, truth: VccInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0
+    ) -> None:
+        if period_s is not None and whole_slots("period", period_s, truth.slot_s) != 1:
+            raise OptschedError(f"vcc sets a cap every slot: the period is {truth.slot_s:g} s, got {period_s:g}")
+        self.truth, self.forecast = truth, forecast
+        self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
+        self.queue = queue(truth)
+        self.event = "slot"
+        jobs, h = truth.columns, truth.slot_h
+        work = np.bincount(jobs.submitted, np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * h), truth.horizon)
+        day_starts = np.searchsorted(truth.day, truth.day)
+        upto = np.concatenate([[0.0], np.cumsum(work)])
+        self.asked_before = upto[:-1] - upto[day_starts] + np.where(truth.day == 0, truth.asked_ncu_h, 0.0)
+
+    @property
+    def now_s(self) -> float:
+        """The present in seconds."""
+        return self.queue.now * self.truth.slot_s
+
+    @property
+    def unfinished(self) -> int:
+        """Slots still to come: each is a decision."""
+        return self.truth.horizon - self.queue.now
+
+    def snapshot(self) -> VccInstance | None:
+        """What may be known now."""
+        now, truth = self.queue.now, self.truth
+        if self.queue.ended:
+            return None
+        inflexible = self.forecast(truth.inflexible[None, :], now, truth.day_slots, self.seed)[0]
+        running = self.queue.runs_on()
+        return truth.model_copy(
+            update={
+                "name": SNAPSHOT,
+                "meta": {},
+                "now": truth.now + now,
+                "carbon_kg_per_kwh": tuple(believed_carbon(truth, now, self.forecast, self.seed).tolist()),
+                "carbon_forecast": None,
+                "inflexible_ncu": tuple(np.maximum(0.0, inflexible).tolist()),
+                "running_ncu": tuple(running.tolist()),
+                "allotted_ncu_h": self.queue.allotted,
+                "asked_ncu_h": float(self.asked_before[now]),
+                "jobs": tuple(self._waiting(*entry) for entry in self.queue.queued()),
+            }
+        )
+
+    def _waiting(self, index: int, left: int, evicted: bool) -> Job:
+        job = self.truth.jobs[int(self.truth.queue[index])]
+        waited = self.queue.now - job.submitted + job.waited
+        return Job.model_construct(id=job.id, submitted=0, duration=left, ncu=job.ncu, waited=waited, evicted=evicted)
+
+    def refuses(self, snapshot: VccInstance, decision: VccSchedule) -> list[Violation]:
+        """Caps that are no fractions, or none at all."""
+        if not decision.cap:
+            return [Violation("no cap for the present slot")]
+        return cap_violations(decision.cap)
+
+    def apply(self, decision: VccSchedule) -> list[dict[str, Any]]:
+        """Carry the first cap out."""
+        before = self.queue.waiting
+        came = 0 if self.queue.now + 1 >= self.truth.horizon else int(np.diff(self.truth.arrived)[self.queue.now])
+        self.queue.step(decision.cap[0])
+        return [{"cap": decision.cap[0], "started": before + came - self.queue.waiting}]
+
+    def history(self) -> VccSchedule:
+        """The caps so far, 1 to come, and what they have started."""
+        cap = (*self.queue.cap, *(1.0,) * (self.truth.horizon - len(self.queue.cap)))
+        return VccSchedule.model_construct(cap=cap, starts=tuple(self.queue.pieces()))
+
+    def figures(self) -> dict[str, float]:
+        """Jobs started and not, and the mean cap."""
+        run = len({piece.job for piece in self.queue.pieces()})
+        return {
+            "jobs_run": run,
+            "jobs_dropped": len(self.truth.jobs) - run,
+            "mean_cap": float(np.mean(self.queue.cap or [0.0])),
+        }
