@@ -12,7 +12,7 @@ from optsched.errors import OptschedError
 from optsched.exact import Exact, Report, better, feasible_start
 from optsched.instances.base import Instance
 from optsched.result import Result, certified, schedule_of
-from optsched.rooms import families, room
+from optsched.rooms import families, has, room
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
 
@@ -94,6 +94,8 @@ class Auto:
 
 def solving(family: str) -> dict[str, Callable[..., Method]]:
     """The methods of a family that prove a bound."""
+    if not has("decomposition", family):
+        return {"exact": Exact}
     return {"exact": Exact, "auto": Auto, "decomposition": room("decomposition", family).METHOD}
 
 

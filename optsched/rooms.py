@@ -21,6 +21,11 @@ def families() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in iter_modules(package.__path__) if m.name != "base"))
 
 
+def has(name: str, family: str) -> bool:
+    """Whether a room has a module of the family."""
+    return find_spec(f"optsched.{name}.{family}") is not None
+
+
 @cache
 def room(name: str, family: str) -> ModuleType:
     """Return the module of a family in a room, e.g. ``room("models", "geo")``.
@@ -29,7 +34,6 @@ def room(name: str, family: str) -> ModuleType:
     ------
     OptschedError : the room has nothing for this family.
     """
-    target = f"optsched.{name}.{family}"
-    if find_spec(target) is None:
+    if not has(name, family):
         raise OptschedError(f"there is nothing in {name} for the family {family!r}")
-    return import_module(target)
+    return import_module(f"optsched.{name}.{family}")

@@ -167,3 +167,15 @@ def vcc_command(output: str | None, **parameters: Any) -> None:
     from optsched.instances.generators import vcc
 
     emit(vcc(**parameters), output)
+
+
+@command.command("day-ahead")
+@click.option("--clusters", type=int, default=5, show_default=True)
+@click.option("--campuses", type=int, default=2, show_default=True)
+@click.option("--share", type=float, default=0.25, show_default=True, help="Flexible usage over inflexible usage.")
+@_output
+def day_ahead_command(output: str | None, **parameters: Any) -> None:
+    """Tomorrow's curves of many clusters (Radovanovic et al.): a day_ahead instance."""
+    from optsched.instances.generators import day_ahead
+
+    emit(day_ahead(**parameters), output)

@@ -107,6 +107,10 @@ def policy(family: str, name: str, settings: Settings) -> Policy:
     OptschedError : no such policy, or it does not take the settings.
     """
     named = policies(family)
+    word, _, rest = name.partition(":")
+    from_file: dict[str, Callable[[str, Settings], Policy]] = getattr(room("rolling", family), "FROM_FILE", {})
+    if word in from_file and rest:
+        return from_file[word](rest, settings)
     if name not in named:
         raise OptschedError(f"{family} has no policy {name!r}, it has: {', '.join(named)}")
     return named[name](settings)

@@ -13,6 +13,8 @@ from optsched.heuristics.vcc import RULES, uncapped_cap
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.rl.agent import agent, shipped
+from optsched.rl.observation import observe
 from optsched.rolling.policy import Factory, Settings, plain
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.day_ahead import DayAhead
@@ -87,6 +89,24 @@ class Rolling:
         return np.array([*past, WORSE * max(past)]) if past else mean * FIRST_DAY
 
 
+class Learnt:
+    """A trained agent, shipped or of a file."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        settings.allow(name)
+        self.agent = agent(name)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """No cap yet."""
+        self.cap = 0.0
+
+    def decide(self, snapshot: VccInstance) -> VccSchedule:
+        """What the agent says to the 27 numbers that it knows."""
+        self.cap = self.agent.act(observe(self.cap, snapshot))
+        return VccSchedule(cap=(self.cap,), starts=())
+
+
 def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot over fewer slots; what runs beyond is charged as unfinished."""
     if snapshot is None or window_s is None:
@@ -107,3 +127,5 @@ RESCUE = partial(present, uncapped_cap)
 POLICIES: dict[str, Factory] = {name: plain(name, partial(present, rule)) for name, rule in RULES.items()}
 POLICIES["day-ahead"] = DayAhead
 POLICIES["rolling"] = Rolling
+POLICIES |= {name: partial(Learnt, name) for name in shipped()}
+FROM_FILE = {"agent": Learnt}  # as in agent:weights.npz

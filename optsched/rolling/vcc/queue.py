@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,19 +16,13 @@ from optsched.instances.vcc import VccInstance
 from optsched.schedules.vcc import FITS, Start
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """What a slot has cost, priced as in the objective."""
 
     carbon: float
     delay: float
     daily: float
     unfinished: float
-
-    @property
-    def total(self) -> float:
-        """Their sum."""
-        return self.carbon + self.delay + self.daily + self.unfinished
 
 
 class CappedQueue(ABC):
@@ -55,6 +49,8 @@ class CappedQueue(ABC):
         self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
         self.day: list[int] = instance.day.tolist()
         self.delay_price = instance.delay_penalty_per_ncu_h * h
+        self.daily_price, self.unfinished_price = instance.daily_penalty_per_ncu_h, instance.unfinished_penalty_per_ncu_h
+        self.h, self.given_load = h, instance.running.tolist()
         self.reset()
 
     def reset(self) -> None:
@@ -71,7 +67,7 @@ class CappedQueue(ABC):
 
     def _next(self) -> None:
         self.now += 1
-        self.load -= float(self.leaving[self.now])
+        self.load -= self.leaving.item(self.now)
         self.join()
 
     @property
@@ -106,25 +102,24 @@ class CappedQueue(ABC):
 
     def step(self, cap: float) -> Costs:
         """Carry a slot out under a cap from 0 to 1, and go to the next."""
-        t = self.now
+        t, h = self.now, self.h
         limit = cap * self.capacity
-        late = self.serve(limit + self.slack, min(limit + self.slack, self.room[t]))
+        allowed, room = limit + self.slack, self.room[t]
+        late = self.serve(allowed, allowed if allowed < room else room)
         self.cap.append(cap)
-        h = self.instance.slot_h
+        load = self.load
         self.allotted += limit * h
-        self.done_ncu_h += (self.load - float(self.instance.running[t])) * h
+        self.done_ncu_h += (load - self.given_load[t]) * h
         daily = unfinished = 0.0
         if self.ends_day[t]:
-            daily = self.instance.daily_penalty_per_ncu_h * max(0.0, self.asked[self.day[t]] - self.allotted)
+            daily = self.daily_price * max(0.0, self.asked[self.day[t]] - self.allotted)
             self.allotted = 0.0
         if t + 1 == self.horizon:
-            unfinished = self.instance.unfinished_penalty_per_ncu_h * max(0.0, self.work_ncu_h - self.done_ncu_h)
-        carbon = self.base_cost[t] + self.load_cost[t] * self.load
-        self._next() if t + 1 < self.horizon else self._end()
-        return Costs(carbon, self.delay_price * late, daily, unfinished)
-
-    def _end(self) -> None:
-        self.now += 1
+            unfinished = self.unfinished_price * max(0.0, self.work_ncu_h - self.done_ncu_h)
+            self.now += 1
+        else:
+            self._next()
+        return Costs(self.base_cost[t] + self.load_cost[t] * load, self.delay_price * late, daily, unfinished)
 
     def runs_on(self) -> Floats:
         """Load of what runs now in the slots to come, shape (T - now,), if nothing is started or evicted."""
@@ -146,7 +141,7 @@ class FifoQueue(CappedQueue):
     def empty(self) -> None:
         """Nobody has come."""
         self.started = self.come = 0
-        self.slots = np.full(len(self.ncu), -1, dtype=np.int64)
+        self.upto_slot: list[tuple[int, int]] = []  # (started so far, slot) where something started
 
     @property
     def waiting(self) -> int:
@@ -168,16 +163,19 @@ class FifoQueue(CappedQueue):
             return 0.0
         ncu = self.ncu[k:to]
         leaves = np.bincount(self.duration[k:to], ncu)
-        self.leaving[t : t + len(leaves)] += leaves
+        part = self.leaving[t : t + leaves.size]
+        np.add(part, leaves, part)
         self.load += upto[to] - upto[k]
-        self.slots[k:to] = t
+        self.upto_slot.append((to, t))
         self.started = to
         return float(np.maximum(0, t - self.due[k:to]) @ ncu) if t > self.soonest[k] else 0.0
 
     def pieces(self) -> list[Start]:
         """Starts in the order of the queue."""
         names = [self.instance.jobs[j].id for j in self.instance.queue[: self.started].tolist()]
-        pairs = zip(names, self.slots[: self.started].tolist(), strict=True)
+        upto = np.array(self.upto_slot, dtype=np.int64).reshape(-1, 2)
+        slots = np.repeat(upto[:, 1], np.diff(upto[:, 0], prepend=0))
+        pairs = zip(names, slots.tolist(), strict=True)
         return [Start.model_construct(job=name, start=slot, until=None) for name, slot in pairs]
 
     def queued(self) -> list[tuple[int, int, bool]]:

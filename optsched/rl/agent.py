@@ -1,0 +1,90 @@
+"""A trained agent: a small multilayer perceptron, as plain arrays, that says a cap for what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from optsched.errors import InputError, OptschedError
+from optsched.files import read_bytes, write_bytes
+
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(0.0, x)}
+WEIGHTS = files("optsched.rl") / "weights"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Normalise, layer by layer, and from [-1, 1] to [0, 1].
+
+    Attributes
+    ----------
+    mean, scale : of the observation, shape (n,). clip : of the normalised one. layers : (weights, bias), shapes (out, in), (out,).
+    activation : between layers. squash : whether tanh ends it (SAC) or clipping does (PPO).
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    clip: float
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    activation: str
+    squash: bool
+
+    def act(self, observation: np.ndarray) -> float:
+        """The cap, from 0 to 1, without exploration."""
+        x = np.clip((observation - self.mean) / self.scale, -self.clip, self.clip)
+        for weights, bias in self.layers[:-1]:
+            x = ACTIVATIONS[self.activation](weights @ x + bias)
+        weights, bias = self.layers[-1]
+        out = float((weights @ x + bias)[0])
+        out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
+        return (out + 1) / 2
+
+    def save(self, path: str | Path) -> None:
+        """Write an ``.npz`` without pickles, atomically."""
+        layers = {f"{kind}{i}": array for i, pair in enumerate(self.layers) for kind, array in zip("wb", pair, strict=True)}
+        packed = BytesIO()
+        settings = {"clip": self.clip, "activation": self.activation, "squash": self.squash, "mean": self.mean, "scale": self.scale}
+        np.savez_compressed(packed, **{k: np.asarray(v) for k, v in (settings | layers).items()})  # type: ignore[arg-type]
+        write_bytes(path, packed.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Agent:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        InputError : the file is missing, or holds no agent.
+        """
+        try:
+            with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as held:
+                layers = tuple((held[f"w{i}"], held[f"b{i}"]) for i in range(sum(name.startswith("w") for name in held)))
+                return cls(
+                    held["mean"], held["scale"], float(held["clip"]), layers, str(held["activation"]), bool(held["squash"])
+                )
+        except (KeyError, ValueError, BadZipFile, EOFError):
+            raise InputError(path, "", "holds no agent: expected an .npz that `optsched train` wrote") from None
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the agents that come with the package."""
+    return tuple(sorted(entry.name.removesuffix(".npz") for entry in WEIGHTS.iterdir() if entry.name.endswith(".npz")))
+
+
+def agent(name: str) -> Agent:
+    """The shipped agent of that name, or the one in the file.
+
+    Raises
+    ------
+    OptschedError : neither.
+    """
+    if name in shipped():
+        return Agent.load(str(WEIGHTS / f"{name}.npz"))
+    if name.endswith(".npz"):
+        return Agent.load(name)
+    raise OptschedError(f"no agent {name!r}, there are: {', '.join(shipped()) or 'none'}, or the .npz of `optsched train`")

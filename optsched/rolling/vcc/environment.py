@@ -1,0 +1,86 @@
+"""Gymnasium environment of vcc: the queue of the replay, one slot a step (SustainGym's DatacenterEnv, corrected)."""
+
+from __future__ import annotations
+
+from copy import copy
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from optsched.errors import OptschedError
+from optsched.instances import load
+from optsched.instances.generators import vcc
+from optsched.instances.vcc import VccInstance
+from optsched.rl.observation import SIZE, forecast_rows
+from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.vcc.beliefs import believed_carbon
+from optsched.rolling.vcc.queue import queue
+
+
+class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
+    """Set the cap of each slot; an episode is the instance's horizon.
+
+    Observation, shape (27,): the last cap, the flexible load that runs on (NCU), the number of waiting jobs with those that have just
+    come, and the carbon intensity believed for the next 24 slots (kg/kWh). Action, shape (1,), from 0 to 1: the cap as a share of
+    the capacity; one outside is clipped. Reward: minus what the slot costs, so that an episode's return is minus the objective.
+
+    Parameters
+    ----------
+    instance : a vcc instance or its file; a synthetic month if not given. forecast : as of `replay`; ``fitted`` takes the forecasts
+        that the instance has been issued for the first hours. noise_seed : of a noisy forecast.
+
+    Raises
+    ------
+    OptschedError : the file holds no vcc instance.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self, instance: VccInstance | str | Path | None = None, forecast: str = "fitted", noise_seed: int = 0
+    ) -> None:
+        given = vcc(days=28, jobs=4000) if instance is None else instance
+        given = given if isinstance(given, VccInstance) else load(given)
+        if not isinstance(given, VccInstance):
+            raise OptschedError(f"the environment needs a vcc instance, got {given.problem}")
+        self.instance = given
+        believe = named_forecast(forecast)
+        slots = given.horizon
+        self.carbon = forecast_rows([believed_carbon(given, t, believe, noise_seed) for t in range(slots)])
+        self.carbon = np.concatenate([self.carbon, self.carbon[-1:]])
+        self.queue = queue(given)
+        self.action_space = spaces.Box(0.0, 1.0, (1,), np.float32)
+        self.observation_space = spaces.Box(-np.inf, np.inf, (SIZE,), np.float32)
+
+    def again(self) -> VirtualCapacity:
+        """Another environment of the same instance and forecast, without the work of making the latter."""
+        other = copy(self)
+        other.queue = queue(self.instance)
+        return other
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Slot 0 of the same instance; nothing is kept of the last episode. The seed is Gymnasium's: nothing here is random."""
+        super().reset(seed=seed)
+        self.queue.reset()
+        return self._observation(0.0), {}
+
+    def _observation(self, cap: float) -> np.ndarray:
+        queue = self.queue
+        seen = np.empty(SIZE, dtype=np.float32)
+        seen[:3] = cap, queue.load, queue.waiting
+        seen[3:] = self.carbon[queue.now]
+        return seen
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Carry a slot out; `info` has the slot's costs by component."""
+        queue = self.queue
+        cap = action.item()
+        cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
+        if cap != cap:
+            raise OptschedError("the action is not a number")
+        cost = queue.step(cap)
+        info = {"carbon": cost.carbon, "delay": cost.delay, "daily": cost.daily, "unfinished": cost.unfinished}
+        return self._observation(cap), -sum(cost), queue.now >= queue.horizon, False, info
