@@ -96,7 +96,8 @@ def solving(family: str) -> dict[str, Callable[..., Method]]:
     """The methods of a family that prove a bound."""
     if not has("decomposition", family):
         return {"exact": Exact}
-    return {"exact": Exact, "auto": Auto, "decomposition": room("decomposition", family).METHOD}
+    own = room("decomposition", family)
+    return {"exact": Exact, "auto": Auto, "decomposition": own.METHOD, **getattr(own, "OTHERS", {})}
 
 
 @dataclass(frozen=True)

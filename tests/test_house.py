@@ -48,7 +48,7 @@ def test_the_referee_knows_nothing_above() -> None:
 
 
 def test_families() -> None:
-    assert families() == ("allocation", "deferrable", "geo")
+    assert families() == ("allocation", "day_ahead", "deferrable", "geo", "vcc")
     for family in families():
         for name in ("instances", "schedules", "models", "heuristics", "analysis"):
             assert room(name, family)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,9 +19,14 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "
 WEIGHTS = files("optsched.rl") / "weights"
 
 
+def to_cap(action: Any) -> Any:
+    """From an agent's [-1, 1] to a cap: cubed, since what matters happens far below the capacity."""
+    return ((action + 1) / 2) ** 3
+
+
 @dataclass(frozen=True)
 class Agent:
-    """Normalise, layer by layer, and from [-1, 1] to [0, 1].
+    """Normalise the observation, go through the layers, and make a cap of what comes out.
 
     Attributes
     ----------
@@ -43,7 +49,7 @@ class Agent:
         weights, bias = self.layers[-1]
         out = float((weights @ x + bias)[0])
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
-        return (out + 1) / 2
+        return to_cap(out)
 
     def save(self, path: str | Path) -> None:
         """Write an ``.npz`` without pickles, atomically."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import BackendUnavailable, OptschedError
-from optsched.rl.agent import Agent
+from optsched.rl.agent import Agent, to_cap
 
 ALGORITHMS = ("ppo", "sac")
 HIDDEN = 64
@@ -33,7 +33,8 @@ def train(
         raise OptschedError(f"no algorithm {algorithm!r}, there are: {', '.join(ALGORITHMS)}")
     try:
         import torch
-        from gymnasium.wrappers import RescaleAction
+        from gymnasium.spaces import Box
+        from gymnasium.wrappers import TransformAction
         from stable_baselines3 import PPO, SAC
         from stable_baselines3.common.callbacks import BaseCallback
         from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -41,7 +42,7 @@ def train(
         raise BackendUnavailable(f"training needs the rl extra (pip install 'optsched[rl]'): {error}") from None
 
     def scaled() -> Any:
-        return RescaleAction(environment(), np.float32(-1.0), np.float32(1.0))
+        return TransformAction(environment(), to_cap, Box(-1.0, 1.0, (1,), np.float32))
 
     torch.set_num_threads(1)
     many = SAME_TIME if algorithm == "ppo" else 1

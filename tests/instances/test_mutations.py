@@ -15,8 +15,9 @@ from optsched.cli import _run
 from optsched.errors import InputError
 from optsched.instances import load
 
-FILES = ("armida.json", "allocation-small.json", "deferrable-small.json", "geo-small.json")
-OPTIONAL = {"meta", "first_ending", "use_all_nodes", "forecast"}
+FILES = ("armida.json", "allocation-small.json", "deferrable-small.json", "geo-small.json", "vcc-small.json", "day-ahead.json")
+PENALTIES = {f"{what}_penalty_per_ncu_h" for what in ("delay", "daily", "unfinished")}
+OPTIONAL = {"meta", "first_ending", "use_all_nodes", "forecast", "reserved_error", *PENALTIES}
 FREE = {"meta"}
 NEGATIVE_IS_FINE = {"due_s", "price_usd_per_mwh"}
 

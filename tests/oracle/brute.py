@@ -10,6 +10,7 @@ from optsched.instances.base import Instance
 from optsched.rooms import room
 from optsched.schedules import check, evaluate
 from optsched.schedules.base import Schedule
+from optsched.schedules.vcc import VccSchedule, played
 
 
 def allocation(instance: Any) -> Iterator[list[dict[str, Any]]]:
@@ -60,12 +61,36 @@ def _undominated(instance: Any, way: list[Any]) -> list[Any]:
     return [w for _, w in best.values()]
 
 
-ENUMERATE = {"allocation": allocation, "deferrable": deferrable, "geo": geo}
+def vcc(instance: Any) -> Iterator[list[dict[str, Any]]]:
+    """Every cap that matters: in each slot the highest that starts so many more of the queue, found by playing it."""
+
+    def caps(so_far: tuple[float, ...]) -> Iterator[tuple[float, ...]]:
+        if len(so_far) == instance.horizon:
+            yield so_far
+            return
+        seen = set()
+        for cap in levels:
+            begun = tuple(s.job for s in played(instance, (*so_far, cap)).starts)
+            if begun not in seen:  # a lower cap that starts the same is no better
+                seen.add(begun)
+                yield from caps((*so_far, cap))
+
+    sizes = [job.ncu for job in instance.jobs]
+    loads = {sum(s for s, take in zip(sizes, taken, strict=True) if take) for taken in product((0, 1), repeat=len(sizes))}
+    levels = sorted({1.0} | {min(1.0, (x + r) / instance.capacity_ncu - 2e-9) for x in loads for r in instance.running})
+    levels = [cap for cap in reversed(levels) if cap >= 0] + [0.0]
+    for cap in caps(()):
+        yield [{"cap": cap, "starts": played(instance, cap).starts}]
+
+
+ENUMERATE = {"allocation": allocation, "deferrable": deferrable, "geo": geo, "vcc": vcc}
 
 
 def schedule(instance: Instance, entries: list[dict[str, Any]]) -> Schedule:
     """Entries as a schedule of the instance's family."""
     model = room("schedules", instance.problem).SCHEDULES[0]
+    if instance.problem == "vcc":
+        return VccSchedule(**entries[0])
     field = next(iter(model.model_fields))
     (item,) = model.model_fields[field].annotation.__args__[:1]
     made: Schedule = model(**{field: tuple(item(**e) for e in entries)})

@@ -151,4 +151,38 @@ def geo(seed: int) -> Instance:
     )
 
 
-TINY = {"allocation": allocation, "deferrable": deferrable, "geo": geo}
+def vcc(seed: int) -> Instance:
+    """1-4 jobs over 2-6 slots of an hour, half an hour or half a day; snapshots with load that runs at times."""
+    rng = np.random.default_rng([4, seed])
+    horizon = int(rng.integers(2, 7))
+    unit = float(rng.choice([1.0, 1.0, 0.37]))
+    runs = sorted((rng.integers(0, 2, horizon) * unit).tolist(), reverse=True)
+    snapshot = {"running_ncu": runs, "allotted_ncu_h": 3.0, "asked_ncu_h": 5.0, "now": 1} if rng.random() < 0.3 else {}
+    jobs = [
+        {
+            "id": f"j{j}",
+            "submitted": int(rng.integers(0, horizon)),
+            "duration": int(rng.integers(1, 4)),
+            "ncu": float(rng.integers(1, 4) * unit),
+            "waited": int(rng.integers(0, 3)) if snapshot else 0,
+        }
+        for j in range(rng.integers(1, 5))
+    ]
+    return make(
+        "vcc",
+        slot_s=float(rng.choice([3600, 1800, 43200])),
+        capacity_ncu=4.0,
+        carbon_kg_per_kwh=rng.random(horizon).round(2).tolist(),
+        inflexible_ncu=(rng.integers(0, 4, horizon) * unit).tolist(),
+        idle_kw=1.0,
+        kw_per_ncu=0.5,
+        delay_limit_slots=int(rng.integers(0, 3)),
+        delay_penalty_per_ncu_h=float(rng.choice([0, 0.1, 1])),
+        daily_penalty_per_ncu_h=float(rng.choice([0, 0.2, 2])),
+        unfinished_penalty_per_ncu_h=float(rng.choice([0, 0.3, 3])),
+        jobs=jobs,
+        **snapshot,
+    )
+
+
+TINY = {"allocation": allocation, "deferrable": deferrable, "geo": geo, "vcc": vcc}

@@ -19,7 +19,7 @@ from optsched.rolling.policy import policies
 from tests.cli.test_cli import one_line, run
 from tests.oracle import tiny
 
-FILES = {"allocation": "armida.json", "deferrable": "deferrable-small.json", "geo": "geo-small.json"}
+FILES = {"allocation": "armida.json", "deferrable": "deferrable-small.json", "geo": "geo-small.json", "vcc": "vcc-small.json"}
 
 
 def words(examples: Path, family: str, folder: Path) -> list[str]:

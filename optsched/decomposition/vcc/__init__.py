@@ -1,11 +1,13 @@
 """vcc at scale: the bound, schedules near it, and what no replay can undercut."""
 
+from optsched.decomposition.vcc.fluid import FluidBound
 from optsched.decomposition.vcc.method import VccDecomposition
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
 from optsched.stop import Stop
 
 METHOD = VccDecomposition
+OTHERS = {"fluid": FluidBound}
 FINISHES = 600  # binaries of the job-level model
 CLAIRVOYANT = 30  # evaluations of the bound
 

@@ -1,0 +1,124 @@
+"""vcc, as a fluid: classes of jobs alike in submission and duration start bit by bit, in FIFO order between submissions.
+
+A relaxation: its optimum is a bound, and its cumulative starts are a staircase to round. Solved as a linear program it proves less
+than the path of decomposition/vcc, which knows each job, but it needs nothing but an LP solver.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.instances.base import Floats
+from optsched.instances.vcc import VccInstance
+from optsched.models.base import Model
+from optsched.models.vcc.staircase import Staircase, due, feasible
+from optsched.schedules.vcc import VccSchedule
+
+MOST = 60_000  # variables
+
+
+class Fluid(Model[VccInstance, VccSchedule]):
+    """``begun[c, t]``: share of class c that has been started by the end of slot t.
+
+    A cap is in NCU: at most the capacity C; at most the load with the largest job that may be at the head, times C over what the
+    inflexible load leaves, unless the queue is empty.
+    """
+
+    name: ClassVar[str] = "fluid"
+
+    @cached_property
+    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distinct (submitted, duration, due), shape (C, 3), and the class of each job of the queue."""
+        jobs = self.instance.columns
+        keys = np.stack([jobs.submitted, jobs.duration, due(self.instance)], axis=1)
+        found, index = np.unique(keys, axis=0, return_inverse=True)
+        return found, index.reshape(-1)
+
+    @classmethod
+    def refuses(cls, instance: VccInstance) -> str | None:
+        """Evictions, and what is too large to build."""
+        if instance.preempt:
+            return "preempt is true, and evictions are beyond it"
+        pairs = np.unique(np.stack([instance.columns.submitted, instance.columns.duration], axis=1), axis=0)
+        size = int((instance.horizon - pairs[:, 0]).sum())
+        return f"{size:,} variables, at most {MOST:,} are built; the decomposition takes any size" if size > MOST else None
+
+    def build(self) -> None:
+        """Rows by class, batch and slot."""
+        instance, m = self.instance, self.pyomo
+        slots, size, h = instance.horizon, instance.capacity_ncu, instance.slot_h
+        keys, index = self.classes
+        ncu = np.bincount(index, instance.columns.ncu, minlength=len(keys)).tolist()
+        submitted, duration, late = (column.tolist() for column in keys.T)
+        pairs = [(c, t) for c in range(len(keys)) for t in range(submitted[c], slots)]
+        m.begun = pyo.Var(pairs, bounds=(0, 1))
+        m.least = pyo.Var(range(slots), range(slots), bounds=(0, 1))  # of a batch (by submission) and slot
+        m.cap = pyo.Var(range(slots), bounds=(0, size))
+        m.empty = pyo.Var(range(slots), bounds=(0, 1))
+        m.short = pyo.Var(range(len(instance.asked)), domain=pyo.NonNegativeReals)
+        m.rows = pyo.ConstraintList()
+        begun: Any = lambda c, t: 0 if t < submitted[c] else m.begun[c, t]  # noqa: E731
+        batches = sorted(set(submitted))
+        before = {b: a for a, b in zip(batches, batches[1:], strict=False)}
+        members = {b: [c for c in range(len(keys)) if submitted[c] == b] for b in batches}
+        for c, t in pairs:
+            if t > submitted[c]:
+                m.rows.add(m.begun[c, t] >= m.begun[c, t - 1])
+            m.rows.add(m.least[submitted[c], t] <= m.begun[c, t])
+            if submitted[c] in before:
+                m.rows.add(m.begun[c, t] <= m.least[before[submitted[c]], t])
+        left = size - instance.inflexible
+        room = np.maximum.accumulate(np.maximum(0.0, left - instance.running)).tolist()
+        heads = np.maximum.accumulate(self._largest()).tolist()
+        running = instance.running.tolist()
+        carbon = (instance.carbon_price * h * instance.carbon).tolist()
+        cost: Any = float(np.dot(carbon, instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running)))
+        undone = instance.unfinished_penalty_per_ncu_h * h
+        cost += undone * float((instance.columns.ncu * instance.columns.duration).sum())
+        for t in range(slots):
+            here = [c for b in batches if b <= t for c in members[b]]
+            load: Any = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
+            if here:
+                m.rows.add(load <= room[t])
+                m.rows.add(m.empty[t] <= m.least[max(b for b in batches if b <= t), t])
+            if left[t] > 1e-9 * size:
+                scale = size / float(left[t])
+                m.rows.add(m.cap[t] <= scale * (load + running[t] + heads[t] * (1 - m.empty[t])) + size * m.empty[t])
+            cost += (carbon[t] * instance.kw_per_ncu - undone) * load
+        for d in range(len(instance.asked)):
+            mine = np.flatnonzero(instance.day == d).tolist()
+            asked = instance.daily_fraction * float(instance.asked[d]) - (instance.allotted_ncu_h if d == 0 else 0.0)
+            m.rows.add(m.short[d] + h * sum(m.cap[t] for t in mine) >= asked)
+        cost += instance.daily_penalty_per_ncu_h * sum(m.short[d] for d in range(len(instance.asked)))
+        for c, t in pairs:
+            charge = max(0, t - late[c]) - (max(0, t + 1 - late[c]) if t + 1 < slots else 0)
+            if charge:
+                cost += instance.delay_penalty_per_ncu_h * h * ncu[c] * charge * m.begun[c, t]
+        m.objective = pyo.Objective(expr=cost)
+
+    def _largest(self) -> Floats:
+        largest = np.zeros(self.instance.horizon)
+        np.maximum.at(largest, self.instance.columns.submitted, self.instance.columns.ncu)
+        return largest
+
+    def encode(self, schedule: VccSchedule) -> None:
+        """A relaxation is started from nothing."""
+        for variable in self.pyomo.component_data_objects(pyo.Var):
+            variable.set_value(0, skip_validation=True)
+
+    def staircase(self) -> Staircase:
+        """The variables' cumulative starts, rounded to jobs and to what fits."""
+        _, index = self.classes
+        jobs = np.bincount(index)
+        wanted = np.zeros(self.instance.horizon)
+        for (c, t), variable in self.pyomo.begun.items():
+            wanted[t] += jobs[c] * (variable.value or 0.0)
+        return feasible(self.instance, wanted)
+
+    def decode(self) -> VccSchedule:
+        """The schedule of the rounded staircase; dearer than the relaxation, as a rule."""
+        return self.staircase().schedule()

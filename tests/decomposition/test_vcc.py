@@ -1,0 +1,148 @@
+"""The decomposition of vcc: the path is the cheapest, the bound holds, the window loses nothing, a month is certified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.decomposition.vcc.paths import Paths
+from optsched.decomposition.vcc.relaxation import Prices, Relaxation
+from optsched.errors import OptschedError
+from optsched.instances.generators import vcc
+from optsched.instances.readers import read_google2019
+from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.schedules import evaluate
+from optsched.stop import Stop
+from tests.oracle import brute, tiny
+
+
+def staircases(instance: Any, window: Any = None) -> Iterator[Staircase]:
+    """All of them, one job at a time."""
+    low = np.zeros(instance.horizon, dtype=int) if window is None else window.low
+    high = instance.arrived if window is None else window.high
+
+    def climb(seq: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        t = len(seq)
+        if t == instance.horizon:
+            yield seq
+            return
+        for k in range(max(seq[-1] if seq else 0, int(low[t])), int(high[t]) + 1):
+            yield from climb((*seq, k))
+
+    return (Staircase(instance, np.array(seq)) for seq in climb(()))
+
+
+def real(stairs: Staircase) -> bool:
+    return bool((feasible(stairs.instance, stairs.started.astype(float)).started == stairs.started).all())
+
+
+def test_the_path_is_the_cheapest() -> None:
+    """Against all staircases, under random prices of load, starts, heads, empty queues and days."""
+    for seed in range(150):
+        instance: Any = tiny.vcc(seed)
+        rng, slots = np.random.default_rng(seed), instance.horizon
+        paths = Paths(instance)
+        load, start, head, empty = (rng.random(slots), rng.random(slots) * rng.integers(0, 2), -rng.random(slots), rng.random(slots))
+        daily = rng.random((len(instance.asked), int(rng.integers(1, instance.day_slots + 2))))
+        best = np.inf
+        for stairs in staircases(instance):
+            begins = np.diff(stairs.started, prepend=0) > 0
+            if (begins & ~paths.open).any():
+                continue
+            late = np.maximum(0, stairs.start - paths.due[: len(stairs.start)]) @ instance.columns.ncu[: len(stairs.start)]
+            cost = stairs.load @ (paths.price + load) + start @ begins + head @ stairs.head + empty @ stairs.empty
+            count = np.bincount(instance.day, stairs.empty, minlength=len(daily)).astype(int)
+            days = daily[np.arange(len(daily)), np.minimum(count, daily.shape[1] - 1)].sum()
+            best = min(best, float(cost) + paths.late_price * float(late) + float(days))
+        assert paths.cheapest(load, start, head, empty, daily).value == pytest.approx(best, abs=1e-9), seed
+
+
+def test_bounds_hold_and_windows_lose_nothing() -> None:
+    for seed in range(120):
+        instance: Any = tiny.vcc(seed)
+        best = brute.optimum(instance)
+        noise = 1e-6 * max(1.0, abs(best))
+        rng = np.random.default_rng(seed)
+        window = Paths(instance).window_below(best + noise)
+        assert min(s.cost() for s in staircases(instance, window) if real(s)) == pytest.approx(best, rel=1e-6, abs=1e-9)
+        for relaxed in (Relaxation(instance), Relaxation(instance, window)):
+            for scale in (0.0, 0.1, 1.0):
+                daily = rng.random(relaxed.days) * instance.daily_penalty_per_ncu_h
+                found = relaxed(Prices(scale * rng.random(instance.horizon), daily), relaxed.whole)
+                assert found.bound <= best + noise, seed
+
+
+def brackets(seeds: range) -> list[float]:
+    gaps = []
+    for seed in seeds:
+        instance: Any = tiny.vcc(seed)
+        best = brute.optimum(instance)
+        result = optsched.solve(instance, "decomposition")
+        noise = 1e-6 * max(1.0, abs(best))
+        assert result.verify(instance) == [], seed
+        assert result.bound <= best + noise, seed  # type: ignore[operator]
+        assert result.objective >= best - noise, seed  # type: ignore[operator]
+        gaps.append((result.objective - best) / max(abs(best), 1e-9))  # type: ignore[operator]
+    return gaps
+
+
+def test_brackets_the_optimum() -> None:
+    assert np.median(brackets(range(40))) <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 500, 50))
+def test_brackets_the_optimum_of_five_hundred(first: int) -> None:
+    gaps = brackets(range(first, first + 50))
+    assert np.median(gaps) <= 1e-6
+    assert np.mean(np.array(gaps) <= 1e-6) >= 0.85
+
+
+def test_the_fluid_is_a_relaxation() -> None:
+    """Its bound is never above the optimum, nor above what a fluid of single jobs may prove."""
+    tight = 0
+    for seed in range(120):
+        instance: Any = tiny.vcc(seed)
+        best = brute.optimum(instance)
+        result = optsched.solve(instance, "fluid")
+        noise = 1e-6 * max(1.0, abs(best))
+        assert result.bound <= best + noise, seed  # type: ignore[operator]
+        assert result.objective >= best - noise, seed  # type: ignore[operator]
+        assert result.verify(instance) == []
+        tight += result.bound >= best - noise  # type: ignore[operator]
+    assert tight >= 30
+
+
+def test_the_fluid_says_when_it_is_too_large() -> None:
+    with pytest.raises(OptschedError, match="variables"):
+        optsched.solve(vcc(days=14, jobs=4000), "fluid")
+
+
+def test_staircases_cost_what_the_referee_says() -> None:
+    for seed in range(60):
+        instance = vcc(days=2, jobs=40, load=1.2, seed=seed)
+        wanted = np.sort(np.random.default_rng(seed).random(instance.horizon)) * 40
+        stairs = feasible(instance, wanted)
+        assert optsched.check(instance, stairs.schedule()) == []
+        assert stairs.cost() == pytest.approx(evaluate(instance, stairs.schedule()).objective, rel=1e-9)
+
+
+def test_evictions_are_refused() -> None:
+    with pytest.raises(OptschedError, match="preempt"):
+        optsched.solve(vcc(days=1, jobs=5, preempt=True), "decomposition")
+
+
+@pytest.mark.timing
+def test_a_month_is_certified_within_a_hundredth(traces: Path) -> None:
+    """28 days, 37,763 flexible jobs, 60 s: a gap under 1 %."""
+    instance = read_google2019(traces / "google2019")
+    assert len(instance.jobs) == 37_763
+    result = optsched.solve(instance, "decomposition", stop=Stop(seconds=60))
+    assert result.gap is not None
+    assert result.gap < 0.01
+    assert result.timings_s.total < 62

@@ -1,0 +1,169 @@
+"""The Gymnasium environment, and each known fault of the published DatacenterEnv as a test that shows ours free of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from optsched.instances.generators import vcc  # noqa: E402
+from optsched.rolling.environments import VIRTUAL_CAPACITY, register  # noqa: E402
+from optsched.rolling.loop import replay  # noqa: E402
+from optsched.rolling.vcc.environment import VirtualCapacity  # noqa: E402
+from optsched.schedules import evaluate  # noqa: E402
+from optsched.schedules.vcc import VccSchedule  # noqa: E402
+from tests.schedules.test_vcc import centre  # noqa: E402
+
+
+def act(cap: float) -> np.ndarray:
+    return np.array([cap], dtype=np.float32)
+
+
+def episode(env: Any, caps: np.ndarray) -> tuple[float, list[dict[str, float]]]:
+    """The return, and what every step told."""
+    env.reset(seed=0)
+    total, told, ended = 0.0, [], False
+    for cap in caps:
+        assert not ended
+        _, reward, ended, cut, info = env.step(act(cap))
+        total, told = total + reward, [*told, info]
+        assert not cut
+    assert ended
+    return total, told
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space")
+def test_gymnasium_knows_it() -> None:
+    register()
+    env = gymnasium.make(VIRTUAL_CAPACITY, instance=vcc(days=1, jobs=20))
+    check_env(env.unwrapped, skip_render_check=True)
+    check_env(VirtualCapacity(), skip_render_check=True)
+
+
+def test_the_return_is_minus_the_referees_objective() -> None:
+    """The same queue as the replay's: the same caps have the same schedule and cost, to the digit of float32 caps."""
+    for seed in range(10):
+        instance = vcc(days=3, jobs=150, load=1.0, seed=seed, preempt=seed % 2 == 1)
+        env = VirtualCapacity(instance)
+        caps = np.random.default_rng(seed).random(instance.horizon).astype(np.float32)
+        value, told = episode(env, caps)
+        schedule = VccSchedule(cap=tuple(caps.astype(float).tolist()), starts=tuple(env.queue.pieces()))
+        judged = evaluate(instance, schedule)
+        assert value == pytest.approx(-judged.objective)
+        for name, part in judged.components.items():
+            assert sum(info[name] for info in told) == pytest.approx(part), name
+
+
+def test_fault_the_load_was_compared_with_a_fraction() -> None:
+    """Half of 10 NCU lets 4 NCU in; the published program let in what was below 0.5 NCU."""
+    env = VirtualCapacity(centre([(0, 4, 4.0)]))
+    env.reset()
+    seen, *_ = env.step(act(0.5))
+    assert seen[1] == 4.0
+
+
+def test_fault_one_job_an_hour() -> None:
+    """All that fits starts at once; the published program ended its loop with the first success."""
+    env = VirtualCapacity(centre([(0, 1, 1.0)] * 5))
+    seen, _ = env.reset()
+    assert seen[2] == 5
+    seen, *_ = env.step(act(1.0))
+    assert seen[2] == 0
+
+
+def test_fault_state_survived_reset() -> None:
+    env = VirtualCapacity(vcc(days=2, jobs=100))
+    caps = np.full(48, 0.05)
+    first = episode(env, caps)
+    seen, info = env.reset(seed=0)
+    assert (seen[0], seen[1], info) == (0.0, 0.0, {})
+    assert episode(env, caps) == first
+
+
+def test_fault_waiting_was_free() -> None:
+    env = VirtualCapacity(centre([(0, 1, 3.0)], delay_limit_slots=1, delay_penalty_per_ncu_h=2.0))
+    _, told = episode(env, np.array([0.0, 0.0, 0.0, 1.0]))
+    assert [info["delay"] for info in told] == [0.0, 0.0, 0.0, 2.0 * 3.0 * 2]
+
+
+def test_fault_the_rewards_sign() -> None:
+    env = VirtualCapacity(centre([(0, 4, 4.0)]))
+    dirty, _ = episode(env, np.ones(4))
+    clean, _ = episode(env, np.zeros(4))
+    assert dirty < clean < 0
+
+
+def test_fault_the_forecast_was_the_truth() -> None:
+    """Two data centres with the same past look the same, whatever comes."""
+    instance = vcc(days=2, jobs=30)
+    other = instance.model_copy(update={"carbon_kg_per_kwh": (*instance.carbon_kg_per_kwh[:24], *(0.9,) * 24)})
+    seen = [[env.reset()[0], *(env.step(act(0.5))[0] for _ in range(23))] for env in map(VirtualCapacity, (instance, other))]
+    assert all((a == b).all() for a, b in zip(*seen, strict=True))
+    knows = [VirtualCapacity(i, forecast="perfect").reset()[0] for i in (instance, other)]
+    assert (knows[0][3:27] == knows[1][3:27]).all()
+    assert VirtualCapacity(instance, "perfect").carbon[10] == pytest.approx(instance.carbon[10:34], rel=1e-6)
+
+
+def test_fault_the_end_of_the_month() -> None:
+    """The last observations are whole: the published state ran out of carbon 24 hours before the end."""
+    env = VirtualCapacity(vcc(days=1, jobs=5))
+    seen, _ = env.reset()
+    for _ in range(24):
+        assert env.observation_space.contains(seen)
+        seen, *_ = env.step(act(1.0))
+    assert env.observation_space.contains(seen)
+
+
+def test_fault_evictions_were_drawn_at_random() -> None:
+    """Last started first, with the remaining duration; and the evicted run on first."""
+    instance = centre([(0, 3, 4.0), (0, 4, 2.0), (1, 1, 1.0)], preempt=True)
+    episodes = [VirtualCapacity(instance) for _ in range(2)]
+    for env in episodes:
+        episode(env, np.array([1.0, 0.4, 0.4, 1.0]))
+    assert episodes[0].queue.pieces() == episodes[1].queue.pieces()
+    assert [(s.job, s.start) for s in episodes[0].queue.pieces()] == [("j0", 0), ("j1", 0), ("j1", 3), ("j2", 3)]
+
+
+def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
+    instance = vcc(days=2, jobs=100, load=0.8)
+    shown: list[np.ndarray] = []
+
+    class Same:
+        def reset(self, seed: int) -> None:
+            self.cap = 0.0
+
+        def decide(self, snapshot: Any) -> VccSchedule:
+            from optsched.rl.observation import observe
+
+            shown.append(observe(self.cap, snapshot))
+            self.cap = 0.3
+            return VccSchedule(cap=(0.3,), starts=())
+
+    replay(instance, Same(), forecast="fitted")
+    env = VirtualCapacity(instance, "fitted")
+    seen, _ = env.reset()
+    for row in shown:
+        assert row == pytest.approx(seen, rel=1e-5, abs=1e-6)
+        seen, *_ = env.step(np.array([0.3]))
+
+
+@pytest.mark.timing
+def test_a_hundred_thousand_steps_a_second(traces: Any) -> None:
+    from optsched.instances.readers import read_google2019
+
+    env = VirtualCapacity(read_google2019(traces / "google2019"))
+    caps = np.random.default_rng(0).random((env.instance.horizon, 1)).astype(np.float32)
+    seconds = []
+    for _ in range(10):
+        env.reset()
+        began = time.perf_counter()
+        for cap in caps:
+            env.step(cap)
+        seconds.append(time.perf_counter() - began)
+    assert len(caps) / min(seconds) >= 100_000

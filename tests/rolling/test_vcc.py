@@ -1,0 +1,152 @@
+"""Replays of vcc: snapshots by hand, no policy beats the bound, the agents act, and nobody sees the future."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import OptschedError
+from optsched.instances.generators import vcc
+from optsched.rl.agent import Agent, agent, shipped
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import policies
+from optsched.rooms import room
+from optsched.schedules import check
+from optsched.schedules.vcc import VccSchedule
+from tests.oracle import tiny
+
+
+class Watches:
+    """A constant cap, and all that it has been shown."""
+
+    def __init__(self, cap: float) -> None:
+        self.cap = cap
+
+    def reset(self, seed: int) -> None:
+        self.shown: list[Any] = []
+
+    def decide(self, snapshot: Any) -> VccSchedule:
+        self.shown.append(snapshot)
+        return VccSchedule(cap=(self.cap,), starts=())
+
+
+def three(**changes: Any) -> Any:
+    """Two slots a day; j0 runs for three slots, j1 waits for its end, j2 comes last."""
+    fields: dict[str, Any] = {
+        "slot_s": 43200.0,
+        "capacity_ncu": 4.0,
+        "carbon_kg_per_kwh": [0.1, 0.2, 0.3, 0.4],
+        "inflexible_ncu": [1.0, 1.0, 1.0, 1.0],
+        "jobs": [
+            {"id": "j0", "submitted": 0, "duration": 3, "ncu": 2.0},
+            {"id": "j1", "submitted": 1, "duration": 1, "ncu": 2.0},
+            {"id": "j2", "submitted": 3, "duration": 1, "ncu": 1.0},
+        ],
+    }
+    return tiny.make("vcc", **(fields | changes))
+
+
+def test_snapshots_by_hand() -> None:
+    watcher = Watches(0.5)
+    replay(three(), watcher)
+    seen = [(s.now, [(j.id, j.submitted, j.waited, j.duration) for j in s.jobs], list(s.running_ncu)) for s in watcher.shown]
+    assert seen == [
+        (0, [("j0", 0, 0, 3)], [0.0, 0.0, 0.0, 0.0]),
+        (1, [("j1", 0, 0, 1)], [2.0, 2.0, 0.0]),
+        (2, [("j1", 0, 1, 1)], [2.0, 0.0]),
+        (3, [("j1", 0, 2, 1), ("j2", 0, 0, 1)], [0.0]),
+    ]
+    # of the day so far: 0.5 * 4 NCU * 12 h given; j0 asked for 2 * 36 on day 0, j2's own slot counts by itself
+    assert [s.allotted_ncu_h for s in watcher.shown] == [0.0, 24.0, 0.0, 24.0]
+    assert [s.asked_ncu_h for s in watcher.shown] == [0.0, 72.0, 0.0, 0.0]
+    assert [s.asked[0] for s in watcher.shown] == [72.0, 96.0, 0.0, 12.0]
+
+
+def test_what_is_not_known_is_not_there() -> None:
+    """The future may change: the snapshots before it do not, but for signals that are believed perfectly."""
+    early, late = Watches(0.4), Watches(0.4)
+    instance = vcc(days=2, jobs=60, seed=3)
+    cut = 24
+    jobs = tuple(job for job in instance.jobs if job.submitted < cut)
+    carbon = (*instance.carbon_kg_per_kwh[:cut], *(0.7,) * (instance.horizon - cut))
+    other = instance.model_copy(update={"jobs": jobs, "carbon_kg_per_kwh": carbon})
+    for truth, watcher in ((instance, early), (other, late)):
+        replay(truth, watcher, forecast="fitted")
+    for a, b in zip(early.shown[:cut], late.shown[:cut], strict=True):
+        assert a.jobs == b.jobs
+        assert a.carbon_kg_per_kwh == b.carbon_kg_per_kwh
+        assert a.running_ncu == b.running_ncu
+
+
+def test_issued_forecasts_are_shown_unless_the_future_is_known() -> None:
+    rows = [[0.11, 0.21], [0.22, 0.32], [0.33], [0.44]]
+    instance = three(carbon_forecast=rows)
+    watcher = Watches(0.5)
+    replay(instance, watcher, forecast="persistence")
+    assert [list(s.carbon_kg_per_kwh) for s in watcher.shown] == [[0.11, 0.21, 0.1, 0.1], [0.22, 0.32, 0.2], [0.33, 0.3], [0.44]]
+    replay(instance, watcher, forecast="perfect")
+    assert list(watcher.shown[0].carbon_kg_per_kwh) == [0.1, 0.2, 0.3, 0.4]
+
+
+@pytest.mark.parametrize("policy", policies("vcc"))
+def test_no_policy_beats_the_optimum(policy: str) -> None:
+    for seed in range(6):
+        instance: Any = tiny.vcc(seed)
+        best = optsched.solve(instance).objective
+        assert best is not None
+        result = replay(instance, policy, seed=seed)
+        assert check(instance, result.schedule) == []  # type: ignore[arg-type]
+        assert result.options["figures"]["fallbacks"] == 0, result.message
+        noise = 1e-6 * max(1.0, abs(best))
+        assert result.objective is not None
+        assert result.objective >= best - noise
+        assert room("decomposition", "vcc").clairvoyant(instance) <= best + noise
+
+
+@pytest.mark.parametrize("policy", ["uncapped", "threshold", "rolling", "day-ahead"])
+def test_evictions(policy: str) -> None:
+    instance = vcc(days=3, jobs=120, load=0.9, preempt=True)
+    result = replay(instance, policy)
+    assert result.options["figures"]["fallbacks"] == 0, result.message
+    assert check(instance, result.schedule) == []  # type: ignore[arg-type]
+
+
+def test_rolling_saves_carbon() -> None:
+    """On a week, with forecasts that it has to make: below cap 1, at a fifth of the load that the data centre has room for."""
+    instance = vcc(days=7, jobs=600, load=0.15, seed=1)
+    plain = replay(instance, "uncapped", forecast="fitted")
+    rolling = replay(instance, "rolling", forecast="fitted")
+    assert rolling.objective < 0.98 * plain.objective  # type: ignore[operator]
+    best = optsched.solve(instance, "decomposition")
+    assert best.bound <= rolling.objective  # type: ignore[operator]
+
+
+def test_caps_that_are_none_are_refused() -> None:
+    for cap in ((), (1.2,), (float("nan"),)):
+        bad = Watches(0.0)
+        bad.decide = lambda snapshot, cap=cap: VccSchedule.model_construct(cap=cap, starts=())  # type: ignore[method-assign, misc]
+        result = replay(three(), bad)
+        assert result.options["figures"]["fallbacks"] == 4
+    with pytest.raises(OptschedError, match="every slot"):
+        replay(three(), "uncapped", period_s=86400)
+
+
+def test_agents_are_shipped_and_kept(tmp_path: Path) -> None:
+    assert {"vcc-ppo", "vcc-sac"} <= set(shipped())
+    for name in shipped():
+        kept = tmp_path / f"{name}.npz"
+        agent(name).save(kept)
+        again = Agent.load(kept)
+        seen = np.linspace(0, 1, 27)
+        assert 0 <= again.act(seen) <= 1
+        assert again.act(seen) == agent(name).act(seen)
+        result = replay(three(), f"agent:{kept}")
+        assert result.objective == replay(three(), name).objective
+    (tmp_path / "rubbish.npz").write_bytes(b"rubbish")
+    for wrong in ("agent:nobody", f"agent:{tmp_path / 'none.npz'}", f"agent:{tmp_path / 'rubbish.npz'}"):
+        with pytest.raises(OptschedError):
+            replay(three(), wrong)
