@@ -2,7 +2,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint types notebooks clean
+.PHONY: demo test slow rl lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -10,11 +10,14 @@ demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimalit
 	$(BIN)/optsched plot armida.result.json -o armida.png
 
 test: $(VENV)/.dev  ## the fast tests, a few minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow and not timing"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not timing and not rl"
 	$(BIN)/python -m pytest -m timing
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
 	$(BIN)/python -m pytest -n 2 -m slow
+
+rl: $(VENV)/.rl  ## training, in short
+	$(BIN)/python -m pytest -m rl
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -39,6 +42,11 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.run
+
+$(VENV)/.rl: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,rl]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) armida.result.json armida.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

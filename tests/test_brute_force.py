@@ -55,7 +55,9 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
 @pytest.mark.parametrize(("family", "first"), chunks(0, FAST))
 def test_fast(family: str, first: int) -> None:
     for seed in range(first, first + CHUNK):
-        assert agrees(family, seed, minlp=seed % MINLP_EVERY == 0) >= (2 if family == "vcc" else 3)  # caps are continuous: not for CP-SAT
+        assert agrees(family, seed, minlp=seed % MINLP_EVERY == 0) >= (
+            2 if family == "vcc" else 3
+        )  # caps are continuous: not for CP-SAT
 
 
 @pytest.mark.slow

@@ -18,10 +18,14 @@ def draw(instance: VccInstance, schedule: VccSchedule) -> Figure:
     edges = np.arange(instance.horizon + 1)
     flexible, inflexible = load(instance, schedule), instance.inflexible
     above.stairs(inflexible, edges, fill=True, color="0.75", label="inflexible load")
-    above.stairs(inflexible + flexible, edges, baseline=inflexible, fill=True, color="tab:blue", alpha=0.7, label="flexible load")
+    above.stairs(
+        inflexible + flexible, edges, baseline=inflexible, fill=True, color="tab:blue", alpha=0.7, label="flexible load"
+    )
     cap = np.array(schedule.cap) * instance.capacity_ncu
     top = 1.25 * max(float((inflexible + flexible).max()), 1e-9)
-    above.stairs(np.minimum(inflexible + cap, instance.capacity_ncu), edges, baseline=None, color="tab:red", lw=0.9, label="cap")
+    above.stairs(
+        np.minimum(inflexible + cap, instance.capacity_ncu), edges, baseline=None, color="tab:red", lw=0.9, label="cap"
+    )
     if top > instance.capacity_ncu:
         above.axhline(instance.capacity_ncu, color="black", lw=0.8, label="capacity")
     above.set_ylim(0, min(top, 1.05 * instance.capacity_ncu))

@@ -313,8 +313,8 @@ def signals_command(
 def google2019_command(folder: str, output: str | None, **options: Any) -> None:
     """Google cluster data 2019 and the SGIP signal -> vcc.
 
-    FOLDER holds daily_events/day_0.csv ... (time us, task_id, duration us, cpu, priority), SGIP*.csv.gz (time UTC, moer, f1..f36)
-    and machine_events*.json, as in SustainGym's branch datacenter (github.com/chrisyeh96/sustaingym).
+    FOLDER holds daily_events/day_0.csv ... (time us, task_id, duration us, cpu, priority), SGIP*.csv.gz (time UTC, moer,
+    f1..f36) and machine_events*.json, as in SustainGym's branch datacenter (github.com/chrisyeh96/sustaingym).
     Assumed: tasks of priority below 120 are flexible; slot 0 is 1 May 2019, midnight, Pacific time; an NCU takes 1 kW.
     """
     _check(output)

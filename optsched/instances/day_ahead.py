@@ -82,7 +82,9 @@ class DayAheadInstance(Instance):
                 refuse(f"clusters[{c}].inflexible_high_ncu", "is below inflexible_ncu in some hour, a high quantile cannot be")
         short = self.demand - np.maximum(0.0, self.most).sum(axis=1)
         for c in np.flatnonzero(short > 1e-9 * (1 + self.demand)).tolist():
-            refuse(f"clusters[{c}]", f"has no room for {short[c]:.6g} NCU-hours of its flexible usage under its limits (8), (11)")
+            refuse(
+                f"clusters[{c}]", f"has no room for {short[c]:.6g} NCU-hours of its flexible usage under its limits (8), (11)"
+            )
         return self
 
     @property
@@ -130,7 +132,7 @@ class DayAheadInstance(Instance):
 
     @cached_property
     def most(self) -> Floats:
-        """The most flexible usage by (8) and (11), shape (clusters, H), NCU; negative where inflexible usage exceeds a limit."""
+        """The most flexible usage by (8), (11), shape (clusters, H), NCU; negative where inflexible usage exceeds a limit."""
         power = self._each("usage_limit_ncu")[:, None] - self.high
         machines = self._each("capacity_ncu")[:, None] / self.ratio - self.inflexible
         return frozen(np.minimum(power, machines))

@@ -1,4 +1,4 @@
-"""vcc: a FIFO queue of flexible jobs under an hourly cap on a data centre's capacity (SustainGym's DatacenterEnv, corrected)."""
+"""vcc: a FIFO queue of flexible jobs under an hourly cap (SustainGym's DatacenterEnv, corrected)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ class VccInstance(Instance):
             if job.ncu < SMALLEST * self.capacity_ncu:
                 refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, less than {SMALLEST:g} of the capacity")
             if job.ncu > self.capacity_ncu:
-                refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, more than the capacity of {self.capacity_ncu:g}: it blocks the queue")
+                refuse(
+                    f"jobs[{j}].ncu", f"is {job.ncu:g}, more than the capacity of {self.capacity_ncu:g}: it blocks the queue"
+                )
         return self
 
     @property
@@ -166,7 +168,9 @@ class VccInstance(Instance):
     def asked(self) -> Floats:
         """w: NCU-hours of the jobs submitted on each day, shape (days,)."""
         jobs = self.columns
-        work = np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h)  # else among asked_ncu_h, or of a day before
+        work = np.where(
+            jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h
+        )  # else among asked_ncu_h, or of a day before
         asked = np.bincount(self.day[jobs.submitted], work, minlength=int(self.day[-1]) + 1)
         asked[0] += self.asked_ncu_h
         return frozen(asked)

@@ -30,8 +30,8 @@ class Agent:
 
     Attributes
     ----------
-    mean, scale : of the observation, shape (n,). clip : of the normalised one. layers : (weights, bias), shapes (out, in), (out,).
-    activation : between layers. squash : whether tanh ends it (SAC) or clipping does (PPO).
+    mean, scale : of the observation, shape (n,). clip : of the normalised one. layers : (weights, bias), shapes (out, in),
+    (out,). activation : between layers. squash : whether tanh ends it (SAC) or clipping does (PPO).
     """
 
     mean: np.ndarray
@@ -49,13 +49,19 @@ class Agent:
         weights, bias = self.layers[-1]
         out = float((weights @ x + bias)[0])
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
-        return to_cap(out)
+        return float(to_cap(out))
 
     def save(self, path: str | Path) -> None:
         """Write an ``.npz`` without pickles, atomically."""
         layers = {f"{kind}{i}": array for i, pair in enumerate(self.layers) for kind, array in zip("wb", pair, strict=True)}
         packed = BytesIO()
-        settings = {"clip": self.clip, "activation": self.activation, "squash": self.squash, "mean": self.mean, "scale": self.scale}
+        settings = {
+            "clip": self.clip,
+            "activation": self.activation,
+            "squash": self.squash,
+            "mean": self.mean,
+            "scale": self.scale,
+        }
         np.savez_compressed(packed, **{k: np.asarray(v) for k, v in (settings | layers).items()})  # type: ignore[arg-type]
         write_bytes(path, packed.getvalue())
 

@@ -17,7 +17,11 @@ EVERY = 2048  # steps between reports
 
 
 def train(
-    algorithm: str, environment: Callable[[], Any], steps: int, seed: int = 0, progress: Callable[[int, float], None] | None = None
+    algorithm: str,
+    environment: Callable[[], Any],
+    steps: int,
+    seed: int = 0,
+    progress: Callable[[int, float], None] | None = None,
 ) -> Agent:
     """An agent trained for so many steps; the best of the means that it has had at the end of an episode.
 
@@ -49,7 +53,9 @@ def train(
     venv = VecNormalize(DummyVecEnv([scaled] * many), gamma=0.99)
     if algorithm == "ppo":
         shape = {"net_arch": [HIDDEN, HIDDEN], "activation_fn": torch.nn.Tanh, "log_std_init": -1.0}
-        model: Any = PPO("MlpPolicy", venv, n_steps=672, batch_size=336, gamma=0.99, policy_kwargs=shape, seed=seed, device="cpu")
+        model: Any = PPO(
+            "MlpPolicy", venv, n_steps=672, batch_size=336, gamma=0.99, policy_kwargs=shape, seed=seed, device="cpu"
+        )
     else:
         shape = {"net_arch": [HIDDEN, HIDDEN]}
         model = SAC("MlpPolicy", venv, gamma=0.99, learning_starts=1344, policy_kwargs=shape, seed=seed, device="cpu")
@@ -90,7 +96,11 @@ def played(agent: Agent, environment: Callable[[], Any]) -> float:
 def exported(model: Any, venv: Any, algorithm: str) -> Agent:
     """The actor of a Stable-Baselines3 model as arrays."""
     policy = model.policy
-    hidden, last = (policy.mlp_extractor.policy_net, policy.action_net) if algorithm == "ppo" else (policy.actor.latent_pi, policy.actor.mu)
+    hidden, last = (
+        (policy.mlp_extractor.policy_net, policy.action_net)
+        if algorithm == "ppo"
+        else (policy.actor.latent_pi, policy.actor.mu)
+    )
     linear = [module for module in [*hidden, last] if hasattr(module, "weight")]
     layers = tuple((m.weight.detach().numpy().copy(), m.bias.detach().numpy().copy()) for m in linear)
     scale = np.sqrt(venv.obs_rms.var + venv.epsilon)

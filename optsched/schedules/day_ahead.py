@@ -85,8 +85,8 @@ def check(instance: DayAheadInstance, schedule: DayAheadSchedule) -> list[Violat
             hour = int(np.argmax(over))
             if over[hour] > tolerance:
                 found.append(Violation(rule, place=curve.cluster, time=hour, amount=float(over[hour])))
-        campus = instance.clusters[c].campus
-        peaks[campus] = peaks.get(campus, 0.0) + curve.peak_mw
+        home = instance.clusters[c].campus
+        peaks[home] = peaks.get(home, 0.0) + curve.peak_mw
     for campus in instance.campuses:
         if (over := peaks.get(campus.id, 0.0) - campus.contract_mw) > ROUNDING * (1 + campus.contract_mw):
             found.append(Violation("peaks above the campus contract (9)", place=campus.id, amount=over))

@@ -47,7 +47,12 @@ def test_the_path_is_the_cheapest() -> None:
         instance: Any = tiny.vcc(seed)
         rng, slots = np.random.default_rng(seed), instance.horizon
         paths = Paths(instance)
-        load, start, head, empty = (rng.random(slots), rng.random(slots) * rng.integers(0, 2), -rng.random(slots), rng.random(slots))
+        load, start, head, empty = (
+            rng.random(slots),
+            rng.random(slots) * rng.integers(0, 2),
+            -rng.random(slots),
+            rng.random(slots),
+        )
         daily = rng.random((len(instance.asked), int(rng.integers(1, instance.day_slots + 2))))
         best = np.inf
         for stairs in staircases(instance):

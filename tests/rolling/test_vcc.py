@@ -87,7 +87,12 @@ def test_issued_forecasts_are_shown_unless_the_future_is_known() -> None:
     instance = three(carbon_forecast=rows)
     watcher = Watches(0.5)
     replay(instance, watcher, forecast="persistence")
-    assert [list(s.carbon_kg_per_kwh) for s in watcher.shown] == [[0.11, 0.21, 0.1, 0.1], [0.22, 0.32, 0.2], [0.33, 0.3], [0.44]]
+    assert [list(s.carbon_kg_per_kwh) for s in watcher.shown] == [
+        [0.11, 0.21, 0.1, 0.1],
+        [0.22, 0.32, 0.2],
+        [0.33, 0.3],
+        [0.44],
+    ]
     replay(instance, watcher, forecast="perfect")
     assert list(watcher.shown[0].carbon_kg_per_kwh) == [0.1, 0.2, 0.3, 0.4]
 

@@ -59,7 +59,9 @@ def test_evicted_jobs_go_to_the_head_with_what_is_left() -> None:
     pieces = [(s.job, s.start, s.until) for s in schedule.starts]
     assert pieces == [("j0", 0, None), ("j1", 0, 1), ("j1", 3, None), ("j2", 3, None)]
     assert check(instance, schedule) == []
-    unfinished = evaluate(centre([(0, 3, 4.0), (0, 4, 2.0), (1, 1, 1.0)], preempt=True, unfinished_penalty_per_ncu_h=1.0), schedule)
+    unfinished = evaluate(
+        centre([(0, 3, 4.0), (0, 4, 2.0), (1, 1, 1.0)], preempt=True, unfinished_penalty_per_ncu_h=1.0), schedule
+    )
     assert unfinished.components["unfinished"] == pytest.approx(2 * 2)
 
 
@@ -97,7 +99,7 @@ def test_the_referee_refuses(changes: dict[str, Any], rule: str) -> None:
 
 @pytest.mark.parametrize("preempt", [False, True])
 def test_the_fast_queue_is_the_referees(preempt: bool) -> None:
-    """Two independent queues: prefix sums and bisection against one job after the other; costs slot by slot against the whole."""
+    """Two independent queues: prefix sums against one job after the other; costs slot by slot against the whole."""
     for seed in range(400):
         instance: Any = tiny.vcc(seed).model_copy(update={"preempt": preempt})
         cap = (np.random.default_rng(seed).integers(0, 9, instance.horizon) / 8).tolist()

@@ -46,7 +46,9 @@ class VccDecomposition:
         """
         clock, stop = Clock(), stop or Stop()
         if instance.preempt:
-            raise OptschedError("preempt is true: the decomposition, like exact, knows no evictions; use a heuristic or a replay")
+            raise OptschedError(
+                "preempt is true: the decomposition, like exact, knows no evictions; use a heuristic or a replay"
+            )
         if self.iterations or not (stop.seconds or stop.gap or stop.iterations):
             stop = stop | Stop(iterations=self.iterations or EVALUATIONS)
         given = best_start(instance, schedule_of(start))

@@ -1,8 +1,9 @@
 """The cheapest staircase under prices, exactly: a shortest path over (slot, jobs started), vectorised over jobs.
 
-Started jobs keep running, so a job's whole cost is known when it starts: starting the jobs k' .. k in slot t costs the difference
-of two prefix sums, and a slot is one running minimum over k. Layers count the slots of the day that leave the queue empty, since
-a cap of 1 costs nothing there and satisfies the daily demand.
+Started jobs keep running, so a job's whole cost is known when it starts: starting the jobs k' .. k in slot t costs the
+difference
+of two prefix sums, and a slot is one running minimum over k. Layers count the slots of the day that leave the queue empty,
+since a cap of 1 costs nothing there and satisfies the daily demand.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Path:
 
 
 class Step(NamedTuple):
-    """Where the states of a slot come from: their first, origins, the same for the layers, and whether the last layer kept its."""
+    """Where the states of a slot come from: their first, origins, the same for the layers, and whether the last layer kept
+    its."""
 
     at: int
     origin: Ints | None

@@ -3,7 +3,8 @@
 Two rows couple the jobs. Where something starts, the load keeps within the data centre (price `load` by slot). And each day's
 caps should add up to a share of the work submitted (price `daily` by day). A cap is at most C where the queue is empty or its
 head does not fit into the data centre, else at most the load with the head; with F what the inflexible load leaves of C, it is
-so at most ``(load + head) C / F`` wherever the queue is not empty, and without ``C / F`` where no head can be too large. What a day then lacks is convex in the sum of those caps.
+so at most ``(load + head) C / F`` wherever the queue is not empty, and without ``C / F`` where no head can be too large.
+What a day then lacks is convex in the sum of those caps.
 """
 
 from __future__ import annotations

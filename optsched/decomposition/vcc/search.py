@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import numpy as np
@@ -18,6 +18,7 @@ from optsched.stop import Stop
 
 CLOSED = 1e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
+LOAD_ROUNDS = 6  # prices of the load and of the days in turn
 PATIENCE = 8  # evaluations without a better bound
 TRIALS = 6  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
@@ -61,6 +62,7 @@ class Search:
         relaxed = self._narrowed(relaxed)
         root = self._raise(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_ROOT)
         self._proven(root.bound)
+        self._guess(relaxed, root.prices, relaxed.whole)
         self.prices = root.prices
         number = count(1)
         nodes = [root]
@@ -119,33 +121,66 @@ class Search:
         return Relaxation(self.instance, window)
 
     def _raise(self, relaxed: Relaxation, node: Node, most: int) -> Node:
-        """Better prices for a node: signs move those of the days, a smoothed supergradient those of the load."""
+        """Better prices for a node: those of the load by a smoothed supergradient, those of the days by its signs, in turn."""
+        best = self._days(relaxed, node, most)
+        for _ in range(LOAD_ROUNDS if relaxed.tight.any() else 0):
+            before = best.bound
+            best = self._days(relaxed, self._load(relaxed, best, 2 * most), most // 3)
+            if best.bound >= self.cost or self._ended() or best.bound - before < 1e-4 * abs(self.cost):
+                break
+            self._guess(relaxed, best.prices, node.branch, 2)
+        return best
+
+    def _at(self, relaxed: Relaxation, node: Node, prices: Prices) -> Node:
+        """The node under other prices; what it has proven stays proven."""
+        found = relaxed(prices, node.branch)
+        self.evaluations += 1
+        self._try(found.path.started.astype(float))
+        if node.number == 0:
+            self._proven(min(found.bound, self.cost))
+        return Node(found.bound, node.number, node.branch, prices, found)
+
+    def _days(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+        """Each day's price up while its caps lack something and down while they do not, by ever smaller factors."""
         penalty = self.instance.daily_penalty_per_ncu_h
         factor, sign = np.full(relaxed.days, 3.0), np.zeros(relaxed.days)
-        best, prices, mean, worse, step = node, node.prices, None, 0, 1.0
-        for _ in range(most if not relaxed.tight.any() else 4 * most):
+        best, prices, worse = node, node.prices, 0
+        for _ in range(max(1, most if penalty else 1)):
             if best.evaluated is not None and self._ended() is not None:
                 break
-            found = relaxed(prices, node.branch)
-            self.evaluations += 1
-            self._try(found.path.started.astype(float))
-            mean = found.overload if mean is None else 0.9 * mean + 0.1 * found.overload
-            if found.bound > best.bound or best.evaluated is None:
-                better = found.bound > best.bound + 1e-6 * abs(best.bound)
-                best = Node(max(found.bound, node.bound), node.number, node.branch, prices, found)
-                worse, step = 0 if better else worse + 1, min(2.0, 1.1 * step)
-            else:
-                worse, step = worse + 1, 0.85 * step
+            found = self._at(relaxed, node, prices)
+            assert found.evaluated is not None
+            worse = 0 if found.bound > best.bound + 1e-6 * abs(best.bound) else worse + 1
+            best = _higher(best, found)
             if best.bound >= self.cost or worse > PATIENCE:
                 break
-            turned = np.sign(found.lack)
+            turned = np.sign(found.evaluated.lack)
             factor = np.where(turned * sign < 0, factor**0.6, factor)
             sign = np.where(turned != 0, turned, sign)
-            daily = np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty)
+            prices = Prices(prices.load, np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty))
+        return best
+
+    def _load(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+        """The volume algorithm on the prices of the load."""
+        assert node.evaluated is not None
+        best, mean, worse, step = node, node.evaluated.overload, 0, 0.5
+        for _ in range(most):
+            if self._ended() is not None or best.bound >= self.cost:
+                break
             away = np.where((best.prices.load <= 0) & (mean < 0), 0.0, mean)
             norm = float(away @ away)
-            reach = step * max(self.cost - best.bound, 1e-6 * abs(self.cost)) / norm if norm > 1e-12 else 0.0
-            prices = Prices(np.maximum(0.0, best.prices.load + reach * away), daily)
+            if norm <= 1e-12:
+                break
+            reach = step * max(self.cost - best.bound, 1e-4 * abs(self.cost)) / norm
+            found = self._at(relaxed, node, Prices(np.maximum(0.0, best.prices.load + reach * away), best.prices.daily))
+            assert found.evaluated is not None
+            mean = 0.8 * mean + 0.2 * found.evaluated.overload
+            if found.bound > best.bound:
+                step, worse = min(2.0, 1.2 * step), 0
+            else:
+                worse += 1
+                step *= 0.7 if worse % 3 == 0 else 1.0
+            best = _higher(best, found)
         return best
 
     def _split(self, relaxed: Relaxation, node: Node) -> tuple[Branch, Branch] | None:
@@ -161,3 +196,10 @@ class Search:
             at = min(max(at, int(node.branch.least[day]) + 1), int(node.branch.most[day]))
             return node.branch.split(day, at)
         return None
+
+
+def _higher(best: Node, found: Node) -> Node:
+    """The node with the better bound, which both have."""
+    if best.evaluated is None:
+        return replace(found, bound=max(best.bound, found.bound))
+    return found if found.bound > best.bound else best

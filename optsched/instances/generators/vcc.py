@@ -21,8 +21,8 @@ def vcc(
 
     Parameters
     ----------
-    jobs : in all. load : flexible NCU-hours, cut at the horizon, over what the inflexible load leaves; above 0.9 queues are long.
-    penalty : of a late, an unfinished and a day's missing NCU-hour, in kg.
+    jobs : in all. load : flexible NCU-hours, cut at the horizon, over what the inflexible load leaves; above 0.9 queues are
+    long. penalty : of a late, an unfinished and a day's missing NCU-hour, in kg.
 
     Notes
     -----

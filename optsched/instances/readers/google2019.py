@@ -56,7 +56,8 @@ def read(
     ----------
     folder : holds ``daily_events/day_0.csv`` ..., a ``SGIP*.csv`` or ``.csv.gz`` and ``machine_events*.json``. moer, machines :
         other files for the latter two. scale : of every task's NCU. capacity : NCU, instead of the machines'.
-    reference_alignment : as the published program reads it: the signal from its padding day on (31 h before the tasks), its value
+    reference_alignment : as the published program reads it: the signal from its padding day on (31 h before the tasks), its
+    value
         at the hour instead of the hour's mean, durations of one hour more than the whole ones, no inflexible load.
 
     Raises
@@ -99,16 +100,18 @@ def read(
     jobs = zip(*(column[chosen].tolist() for column in columns), strict=True)
     at = "the value at the hour" if reference_alignment else "the mean of each hour"
     assumed = [
-        f"Tasks of priority below {FLEXIBLE} are flexible; the others run at once and are no jobs, those of earlier days are unknown.",
+        f"Tasks of priority below {FLEXIBLE} are flexible; the others run at once; those of earlier days are not known.",
         f"Slot 0 is {begin:%Y-%m-%d %H:%M %Z}; carbon is {at}, what was forecast {STEPS}, 24 and 36 steps ahead is kept.",
         f"Durations are {'whole hours and one more' if reference_alignment else 'rounded up to hours'}; an NCU takes 1 kW.",
         f"{int((rows.ncu[chosen] <= 0).sum())} flexible tasks of 0 NCU take {SMALLEST_NCU:g}.",
-        f"A late, an unfinished and a day's missing NCU-hour cost {delay_penalty:g}, {unfinished_penalty:g}, {daily_penalty:g} kg.",
+        f"An NCU-hour costs {delay_penalty:g} kg late, {unfinished_penalty:g} unfinished, {daily_penalty:g} where a day lacks it.",
     ]
     if reference_alignment:
         assumed.append("There is no inflexible load, as in the published program.")
+    name = ["google2019", f"d{first_day}", str(first_day + days)]
+    name += [f"x{scale:g}"] * (scale != 1) + ["ref"] * reference_alignment
     return VccInstance(
-        name=f"google2019-d{first_day}-{first_day + days}{f'-x{scale:g}' if scale != 1 else ''}{'-ref' if reference_alignment else ''}",
+        name="-".join(name),
         meta={"source": "google2019", "scale": scale, "assumed": assumed, **told(rows.skipped + skipped)},
         capacity_ncu=float(size),
         carbon_kg_per_kwh=tuple(hourly.tolist()),
@@ -142,7 +145,8 @@ def _tasks(folder: Path, first_day: int, days: int, skip_bad: bool) -> _Rows:
         skipped += tuple((number, f"{fault} ({path.name})") for number, fault in bad)
         parts.append([column[good] for column in (ids, submitted, duration, ncu, priority < FLEXIBLE)])
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return _Rows(*joined, skipped)
+    ids, submitted_s, duration_s, sizes, flexible = joined
+    return _Rows(ids, submitted_s, duration_s, sizes, flexible, skipped)
 
 
 def _signal(path: str | Path, begin: pd.Timestamp, slots: int, skip_bad: bool) -> tuple[Floats, Skipped]:
@@ -159,7 +163,8 @@ def _signal(path: str | Path, begin: pd.Timestamp, slots: int, skip_bad: bool) -
     holes = np.isnan(found).any(axis=1)
     if holes.any():
         first = pd.Timestamp(wanted[int(holes.argmax())], unit="s")
-        raise InputError(path, "time", f"lacks {int(holes.sum())} of {len(wanted)} steps of 5 min, the first {first:%Y-%m-%d %H:%M} UTC")
+        lacking = f"lacks {int(holes.sum())} of {len(wanted)} steps of 5 min, the first {first:%Y-%m-%d %H:%M} UTC"
+        raise InputError(path, "time", lacking)
     return found, skipped
 
 

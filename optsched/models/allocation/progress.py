@@ -1,6 +1,7 @@
 """The other snapshot objective of a replay: what every second of running costs, since all is decided anew at the next event.
 
-A job will need energy, be late and take GPU time from the others whenever it runs; at least what its best configuration asks for.
+A job will need energy, be late and take GPU time from the others whenever it runs; at least what its best configuration asks
+for.
 What a configuration asks for beyond that is its regret. A run costs its regret for every second of its time, less the tardiness
 weight that its job, faded by its slack, escapes in that second.
 """

@@ -1,12 +1,13 @@
 """vcc, as a fluid: classes of jobs alike in submission and duration start bit by bit, in FIFO order between submissions.
 
-A relaxation: its optimum is a bound, and its cumulative starts are a staircase to round. Solved as a linear program it proves less
-than the path of decomposition/vcc, which knows each job, but it needs nothing but an LP solver.
+A relaxation: its optimum is a bound, and its cumulative starts are a staircase to round. Solved as a linear program it
+proves less than the path of decomposition/vcc, which knows each job, but it needs nothing but an LP solver.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,8 +25,8 @@ MOST = 60_000  # variables
 class Fluid(Model[VccInstance, VccSchedule]):
     """``begun[c, t]``: share of class c that has been started by the end of slot t.
 
-    A cap is in NCU: at most the capacity C; at most the load with the largest job that may be at the head, times C over what the
-    inflexible load leaves, unless the queue is empty.
+    A cap is in NCU: at most the capacity C; at most the load with the largest job that may be at the head, times C over what
+    the inflexible load leaves, unless the queue is empty.
     """
 
     name: ClassVar[str] = "fluid"
@@ -63,7 +64,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
         m.rows = pyo.ConstraintList()
         begun: Any = lambda c, t: 0 if t < submitted[c] else m.begun[c, t]  # noqa: E731
         batches = sorted(set(submitted))
-        before = {b: a for a, b in zip(batches, batches[1:], strict=False)}
+        before = {b: a for a, b in pairwise(batches)}
         members = {b: [c for c in range(len(keys)) if submitted[c] == b] for b in batches}
         for c, t in pairs:
             if t > submitted[c]:

@@ -64,7 +64,7 @@ class Staircase:
     def filled(self) -> Floats:
         """NCU-hours by day of the caps in the slots that leave the queue waiting, shape (D,)."""
         caps = np.where(self.empty, 0.0, self.cap * self.instance.capacity_ncu * self.instance.slot_h)
-        return np.bincount(self.instance.day, caps, minlength=len(self.instance.asked))
+        return np.bincount(self.instance.day, caps, minlength=len(self.instance.asked)).astype(float)
 
     def schedule(self) -> VccSchedule:
         """Caps and starts."""

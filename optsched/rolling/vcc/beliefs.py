@@ -15,4 +15,4 @@ def believed_carbon(instance: VccInstance, now: int, forecast: Forecast, seed: i
     if instance.carbon_forecast is not None and forecast is not perfect:
         issued = instance.carbon_forecast[now][: len(believed)]
         believed[: len(issued)] = issued
-    return np.maximum(0.0, believed)
+    return np.asarray(np.maximum(0.0, believed))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
 from optsched.errors import OptschedError
-from optsched.instances import load
+from optsched.instances import Instance, load
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
 from optsched.rl.observation import SIZE, forecast_rows
@@ -23,13 +23,16 @@ from optsched.rolling.vcc.queue import queue
 class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
     """Set the cap of each slot; an episode is the instance's horizon.
 
-    Observation, shape (27,): the last cap, the flexible load that runs on (NCU), the number of waiting jobs with those that have just
-    come, and the carbon intensity believed for the next 24 slots (kg/kWh). Action, shape (1,), from 0 to 1: the cap as a share of
+    Observation, shape (27,): the last cap, the flexible load that runs on (NCU), the number of waiting jobs with those that
+    have just
+    come, and the carbon intensity believed for the next 24 slots (kg/kWh). Action, shape (1,), from 0 to 1: the cap as a
+    share of
     the capacity; one outside is clipped. Reward: minus what the slot costs, so that an episode's return is minus the objective.
 
     Parameters
     ----------
-    instance : a vcc instance or its file; a synthetic month if not given. forecast : as of `replay`; ``fitted`` takes the forecasts
+    instance : a vcc instance or its file; a synthetic month if not given. forecast : as of `replay`; ``fitted`` takes the
+    forecasts
         that the instance has been issued for the first hours. noise_seed : of a noisy forecast.
 
     Raises
@@ -37,13 +40,10 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
     OptschedError : the file holds no vcc instance.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's own)
 
-    def __init__(
-        self, instance: VccInstance | str | Path | None = None, forecast: str = "fitted", noise_seed: int = 0
-    ) -> None:
-        given = vcc(days=28, jobs=4000) if instance is None else instance
-        given = given if isinstance(given, VccInstance) else load(given)
+    def __init__(self, instance: VccInstance | str | Path | None = None, forecast: str = "fitted", noise_seed: int = 0) -> None:
+        given: Instance = load(instance) if isinstance(instance, str | Path) else instance or vcc(days=28, jobs=4000)
         if not isinstance(given, VccInstance):
             raise OptschedError(f"the environment needs a vcc instance, got {given.problem}")
         self.instance = given

@@ -31,10 +31,11 @@ def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: 
 
 
 class Rolling:
-    """The cheapest staircase of the known jobs, planned anew in every slot, for a day that will ask for more than it has so far.
+    """The cheapest staircase of the known jobs, planned anew in every slot, for a day that will ask for more than so far.
 
     What the rest of a day will submit is not known: each past day's remainder after that hour is one of equally likely futures,
-    and so is twice the largest (on the first day: multiples of the mean of the hours so far), and the penalty for the caps that the day then lacks is the
+    and so is twice the largest (on the first day: multiples of the mean of the hours so far), and the penalty for the caps
+    that the day then lacks is the
     mean over them. The caps that a plan's last staircase would have had stand in for those of the next.
     """
 

@@ -1,6 +1,7 @@
-"""The queue under its cap, slot by slot: the one truth of replays and of the Gymnasium environment. Jobs are counted, not listed.
+"""The queue under its cap, slot by slot: the one truth of replays and of the Gymnasium environment.
 
-In FIFO order the queue is a range of jobs, so that a slot starts a prefix of it: prefix sums and a bisection find which.
+Jobs are counted, not listed. In FIFO order the queue is a range of jobs, so that a slot starts a prefix of it: prefix sums
+and a bisection find which.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class CappedQueue(ABC):
 
     @abstractmethod
     def serve(self, limit: float, most: float) -> float:
-        """Evict what is above `limit` if the instance says so; start from the head up to `most`; NCU-slots of delay beyond the limit."""
+        """Evict above `limit` if the instance says so, start from the head up to `most`; NCU-slots beyond the delay limit."""
 
     @abstractmethod
     def pieces(self) -> list[Start]:

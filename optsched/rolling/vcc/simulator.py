@@ -26,9 +26,7 @@ class VccSimulator:
 
     stalled: ClassVar[bool] = False
 
-    def __init__(
-        self, truth: VccInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0
-    ) -> None:
+    def __init__(self, truth: VccInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         if period_s is not None and whole_slots("period", period_s, truth.slot_s) != 1:
             raise OptschedError(f"vcc sets a cap every slot: the period is {truth.slot_s:g} s, got {period_s:g}")
         self.truth, self.forecast = truth, forecast

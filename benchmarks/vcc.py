@@ -1,0 +1,78 @@
+"""May 2019 under a cap: every policy by carbon, delay, unfinished work and cost, and its gap to the certified bound.
+
+python benchmarks/vcc.py                                 # original load, and ten times as much, where the capacity binds
+python benchmarks/vcc.py --scales 1 --forecast perfect
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from optsched.decomposition.vcc import VccDecomposition
+from optsched.instances.readers import read_google2019
+from optsched.instances.vcc import VccInstance
+from optsched.result import Result
+from optsched.rolling.loop import replay
+from optsched.schedules.vcc import VccSchedule
+from optsched.stop import Stop
+
+DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "google2019"
+POLICIES = ("uncapped", "threshold", "day-ahead", "vcc-ppo", "vcc-sac", "rolling")
+CONSTANTS = (0.05, 0.1, 0.5)
+
+
+class Constant:
+    """The same cap in every slot."""
+
+    def __init__(self, cap: float) -> None:
+        self.cap = cap
+
+    def reset(self, seed: int) -> None:
+        """Nothing to forget."""
+
+    def decide(self, snapshot: VccInstance) -> VccSchedule:
+        """The cap."""
+        return VccSchedule(cap=(self.cap,), starts=())
+
+
+def run(instance: VccInstance, forecast: str, policy: str | float) -> Result:
+    """A replay."""
+    acting = Constant(policy) if isinstance(policy, float) else policy
+    result = replay(instance, acting, forecast=forecast)
+    assert result.options["figures"]["fallbacks"] == 0, result.message
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scales", type=float, nargs="+", default=[1.0, 10.0])
+    parser.add_argument("--forecast", default="fitted")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for the certified schedule")
+    parser.add_argument("--policies", nargs="*", default=POLICIES)
+    given = parser.parse_args()
+    for scale in given.scales:
+        instance = read_google2019(DATA, scale=scale)
+        best = VccDecomposition()(instance, stop=Stop(seconds=given.seconds))
+        assert best.bound is not None
+        print(f"{instance.name}: {instance.summary()}; forecast {given.forecast}", flush=True)
+        print(f"  {'kg':28} {'carbon':>9} {'delay':>8} {'daily':>8} {'unfin.':>8} {'cost':>9}   gap", flush=True)
+        with ProcessPoolExecutor(2) as pool:
+            names = [*CONSTANTS, *given.policies]
+            rows = zip(names, pool.map(partial(run, instance, given.forecast), names), strict=True)
+            shown = [(f"constant {name:g}" if isinstance(name, float) else name, result) for name, result in rows]
+        for name, result in [*shown, (f"certified, {best.timings_s.total:.0f} s", best)]:
+            c = result.components
+            assert result.objective is not None
+            assert result.objective >= best.bound - 1e-6 * result.objective
+            gap = (result.objective - best.bound) / result.objective
+            parts = f"{c['carbon']:9.2f} {c['delay']:8.2f} {c['daily']:8.2f} {c['unfinished']:8.2f} {result.objective:9.2f}"
+            print(f"  {name:28} {parts}  {gap:6.2%}", flush=True)
+        print(f"  {'bound':28} {'':36} {best.bound:8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
