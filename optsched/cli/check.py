@@ -10,7 +10,6 @@ from optsched.files import read_bytes
 from optsched.instances import Instance, load
 from optsched.instances.files import parse_object
 from optsched.result import Result, load_result
-from optsched.rooms import room
 from optsched.schedules import check, evaluate, parse
 
 
@@ -57,6 +56,8 @@ def _proof(instance: Instance, result: Result) -> str:
     """What the file's own prices prove, worked out anew."""
     if result.shadow_prices is None:
         return ""
-    listed = getattr(room("decomposition", instance.problem), "listed", None)
-    proves = None if listed is None else listed(instance).proves(result.shadow_prices)
+    from optsched.decomposition.listing import listing_of  # loads the models
+
+    listing = listing_of(instance)
+    proves = None if listing is None else listing.proves(result.shadow_prices)
     return "; its prices fit nothing" if proves is None else f"; its shadow prices alone prove {number(proves)}"

@@ -15,7 +15,6 @@ from optsched.cli._picture import picture, save
 from optsched.cli._show import console, number, percent, unit
 from optsched.errors import InputError, OptschedError
 from optsched.result import load_result
-from optsched.rooms import room
 
 EPILOG = """\b
 Examples:
@@ -44,8 +43,10 @@ def command(result_file: str, output: str | None, hours: float, top: int, instan
     if not result.shadow_prices:
         raise InputError(result_file, "shadow_prices", f"are missing: {result.method} has none, --method decomposition has")
     instance: Any = instance_of(result, result_file, instance_file)
-    listed = getattr(room("decomposition", instance.problem), "listed", None)
-    if listed is None or listed(instance).read(result.shadow_prices) is None:
+    from optsched.decomposition.listing import listing_of  # loads the models
+
+    listing = listing_of(instance)
+    if listing is None or listing.read(result.shadow_prices) is None:
         raise InputError(result_file, "shadow_prices", "are not of the instance's places and slots")
     slots = round(hours * 3600 / instance.slot_s) if math.isfinite(hours) else 0
     if slots < 1:

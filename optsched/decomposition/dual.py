@@ -80,14 +80,14 @@ def solve_dual(
     watch : called before each iteration with the best so far; true ends it.
     """
     relaxed = Relaxation(program)
-    top = ceiling(program)
+    top, largest = ceiling(program), _largest(program)
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
     latest = np.zeros(len(program), dtype=np.int64)
     load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
     step, most, worse, k = 0.1, 0.1, 0, 0
     target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and not (watch and watch(Dual(center, best + _margin(program, center), k, latest))):
+    while k < iterations and not (watch and watch(Dual(center, best + _margin(program, center, largest), k, latest))):
         k += 1
         excess = load - program.capacity
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
@@ -112,7 +112,7 @@ def solve_dual(
                 step, worse = step / 2, 0
         if k % 100 == 0:
             most = max(0.001, 0.7 * most)
-    return Dual(center, best + _margin(program, center), k, latest)
+    return Dual(center, best + _margin(program, center, largest), k, latest)
 
 
 def ceiling(program: Program) -> float:
@@ -123,12 +123,16 @@ def ceiling(program: Program) -> float:
 
 def bound_of(program: Program, prices: Floats) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    return Relaxation(program)(prices)[0] + _margin(program, prices)
+    return Relaxation(program)(prices)[0] + _margin(program, prices, _largest(program))
 
 
-def _margin(program: Program, prices: Floats) -> float:
+def _largest(program: Program) -> float:
+    return float(program.value.max(initial=0.0))
+
+
+def _margin(program: Program, prices: Floats, largest: float) -> float:
     rent = float((prices * program.capacity).sum())
-    return ROUNDING * max(abs(program.constant), rent, float(program.value.max(initial=0.0)) * len(program.demand))
+    return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand))
 
 
 def _share(excess: Floats, change: Floats, prices: Floats, most: float) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from optsched.decomposition.dual import bound_of, ceiling
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Floats, Instance, Ints
 from optsched.models.time_indexed import Program
+from optsched.rooms import has, room
 from optsched.schedules.base import Schedule
 
 DIGITS = 9  # of a price in a file; the bound is that of the prices as written
@@ -50,6 +51,14 @@ class Listing:
         """The bound that the prices prove, by one evaluation of the dual; None if they do not fit."""
         array = self.read(prices)
         return None if array is None else bound_of(self.program, array)
+
+
+def listing_of(instance: Instance) -> Listing | None:
+    """The instance's options, or None where its family prices no capacity."""
+    if not has("decomposition", instance.problem):
+        return None
+    listed = getattr(room("decomposition", instance.problem), "listed", None)
+    return None if listed is None else cast(Listing, listed(instance))
 
 
 def written(prices: Floats) -> Floats:

@@ -84,8 +84,8 @@ class Packing:
         self.option[job] = option
         self.value += net
 
-    def take(self, job: int) -> float:
-        """Leave a job out; what it had added."""
+    def take(self, job: int) -> None:
+        """Leave a job out."""
         p, option = self.program, int(self.option[job])
         start, demand = int(p.start[option]), self._demand[job]
         room = self.left[p.place[option], start : start + self._duration[job]]
@@ -95,4 +95,3 @@ class Packing:
         room += demand
         self.option[job] = NONE
         self.value -= net
-        return net

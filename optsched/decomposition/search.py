@@ -60,8 +60,7 @@ class Search:
         for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
-        word = self._over() or self._finish(pricing, CORE_NODES) or self._improve(pricing)
-        return word
+        return self._over() or self._finish(pricing, CORE_NODES) or self._improve(pricing)
 
     def _offer(self, chosen: Ints) -> None:
         value = self.program.objective(chosen)
@@ -79,7 +78,7 @@ class Search:
         rounds = self.stop.iterations
         if rounds is None and self.stop.seconds is None:
             rounds = ROUNDS
-        return (Stop(iterations=rounds) | Stop(gap=self.stop.gap)).reason(0.0, gap, self.rounds)
+        return Stop(gap=self.stop.gap, iterations=rounds).reason(0.0, gap, self.rounds)
 
     def _price(self, start: Floats | None) -> Dual:
         clock, seconds = self.monitor.clock, self.stop.seconds

@@ -104,7 +104,7 @@ def read(
         f"Slot 0 is {begin:%Y-%m-%d %H:%M %Z}; carbon is {at}, what was forecast {STEPS}, 24 and 36 steps ahead is kept.",
         f"Durations are {'whole hours and one more' if reference_alignment else 'rounded up to hours'}; an NCU takes 1 kW.",
         f"{int((rows.ncu[chosen] <= 0).sum())} flexible tasks of 0 NCU take {SMALLEST_NCU:g}.",
-        f"An NCU-hour costs {delay_penalty:g} kg late, {unfinished_penalty:g} unfinished, {daily_penalty:g} where a day lacks it.",
+        f"Of an NCU-hour in kg: {delay_penalty:g} late, {unfinished_penalty:g} unfinished, {daily_penalty:g} that a day lacks.",
     ]
     if reference_alignment:
         assumed.append("There is no inflexible load, as in the published program.")
