@@ -147,7 +147,7 @@ def test_old_files_stay_readable(solved: tuple[Any, dict[str, Any], Path]) -> No
         ({"termination": "bored"}, "termination: must be 'optimal', 'gap_limit'"),
         ({"colour": "red"}, "colour: unknown key"),
         ({"format": "optsched-result/9"}, 'format: expected "optsched-result/1"'),
-        ({"problem": "weather"}, "problem: expected one of allocation, deferrable, geo"),
+        ({"problem": "weather"}, "problem: expected one of allocation, day_ahead, deferrable, geo"),
         ({"schedule": {"starts": 3, "assignments": 3}}, "schedule"),
     ],
 )

@@ -21,7 +21,7 @@ from optsched.rooms import room
     help="The instance. [default: the file that the result names]",
 )
 def command(result_file: str, output: str, instance_file: str | None) -> None:
-    """Draw a schedule: nodes over time for allocation, load against capacity for the others."""
+    """Draw a schedule: nodes over time for allocation, load against capacity, price and carbon over time for the others."""
     path = picture(output)
     result = load_result(result_file)
     if result.schedule is None:

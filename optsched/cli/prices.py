@@ -41,7 +41,11 @@ def command(result_file: str, output: str | None, hours: float, top: int, instan
     path = None if output is None else picture(output)
     result = load_result(result_file)
     if not result.shadow_prices:
-        raise InputError(result_file, "shadow_prices", f"are missing: {result.method} has none, --method decomposition has")
+        raise InputError(
+            result_file,
+            "shadow_prices",
+            f"are missing: {result.method} of {result.problem} has none; decomposition of geo and deferrable has",
+        )
     instance: Any = instance_of(result, result_file, instance_file)
     from optsched.decomposition.listing import listing_of  # loads the models
 

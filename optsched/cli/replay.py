@@ -98,7 +98,7 @@ def command(
     lines = io.StringIO()
     given = {"period_s": period, "forecast": forecast, "seed": seed, "every": every}
     kept = {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
-    best = _bound(instance) if bound or (bound is None and len(chosen) > 1) else None
+    best = _bound(instance, bool(bound)) if bound or (bound is None and len(chosen) > 1) else None
     results: list[Result] = []
     try:
         results.extend(_one(instance, name, settings=taken[name], bound=best, **given, **kept) for name in chosen)
@@ -143,11 +143,17 @@ def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
     return keep
 
 
-def _bound(instance: Instance) -> float:
+def _bound(instance: Instance, wanted: bool) -> float | None:
+    """The bound; None where there is none and nobody has asked for it."""
     from optsched.rooms import room
 
     with console(stderr=True).status("the bound of whoever knows everything"):
-        value: float = room("decomposition", instance.problem).clairvoyant(instance)
+        try:
+            value: float = room("decomposition", instance.problem).clairvoyant(instance)
+        except OptschedError:
+            if wanted:
+                raise
+            return None
     return value
 
 

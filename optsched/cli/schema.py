@@ -14,7 +14,7 @@ from optsched.rooms import families
 @click.command("schema", short_help="Print a JSON Schema.")
 @click.argument("family")
 def command(family: str) -> None:
-    """Print the JSON Schema of a family's instance files: allocation, deferrable or geo.
+    """Print the JSON Schema of a family's instance files: one of those that `optsched methods` names.
 
     Rules between fields (known nodes, long enough price lists, ...) are checked by `optsched validate` only.
     """

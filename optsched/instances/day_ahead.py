@@ -20,6 +20,7 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 
+HALVINGS = 200
 HOURLY = ("inflexible_ncu", "inflexible_high_ncu", "reservation_ratio", "carbon_kg_per_kwh")
 
 
@@ -85,6 +86,11 @@ class DayAheadInstance(Instance):
             refuse(
                 f"clusters[{c}]", f"has no room for {short[c]:.6g} NCU-hours of its flexible usage under its limits (8), (11)"
             )
+        peaks = self.kw(self.inflexible + self.flattest).max(axis=1) / 1000
+        for k, campus in enumerate(self.campuses):
+            least = sum(float(p) for p, c in zip(peaks, self.clusters, strict=True) if c.campus == campus.id)
+            if least > campus.contract_mw * (1 + 1e-9):
+                refuse(f"campuses[{k}].contract_mw", f"is {campus.contract_mw:g}, its clusters' least peaks are {least:.6g} MW")
         return self
 
     @property
@@ -128,7 +134,8 @@ class DayAheadInstance(Instance):
         """tau, eqs. (3)-(5): flexible usage, inflated so that all reservations fit, shape (clusters,), NCU-hours."""
         reserved = self._each("reserved_ncu_h") * (1 + self._each("reserved_error"))
         left = reserved - (self.inflexible * self.ratio).sum(axis=1)
-        return frozen(np.maximum(0.0, self.hours * left / self.ratio.sum(axis=1)))
+        real = (left > 1e-9 * reserved) & (self._each("flexible_ncu_h") > 0)
+        return frozen(np.where(real, self.hours * left / self.ratio.sum(axis=1), 0.0))
 
     @cached_property
     def most(self) -> Floats:
@@ -136,6 +143,17 @@ class DayAheadInstance(Instance):
         power = self._each("usage_limit_ncu")[:, None] - self.high
         machines = self._each("capacity_ncu")[:, None] / self.ratio - self.inflexible
         return frozen(np.minimum(power, machines))
+
+    @cached_property
+    def flattest(self) -> Floats:
+        """Flexible usage of the least peak, filling the hours of least inflexible usage to one level, shape (clusters, H)."""
+        most = np.maximum(0.0, self.most)
+        low, high = np.zeros(len(self.clusters)), (self.inflexible + most).max(axis=1) + 1.0
+        for _ in range(HALVINGS):
+            level = (low + high) / 2
+            enough = np.clip(level[:, None] - self.inflexible, 0.0, most).sum(axis=1) >= self.demand
+            low, high = np.where(enough, low, level), np.where(enough, level, high)
+        return frozen(np.clip(high[:, None] - self.inflexible, 0.0, most))
 
     def kw(self, usage: Floats) -> Floats:
         """Pow by cluster and hour."""

@@ -100,6 +100,8 @@ class VccInstance(Instance):
         for j, job in enumerate(self.jobs):
             if job.submitted >= self.horizon:
                 refuse(f"jobs[{j}].submitted", f"is {job.submitted}, beyond the horizon of {self.horizon} slots")
+            if job.evicted and not self.preempt:
+                refuse(f"jobs[{j}].evicted", "is true, but preempt is false: nothing is evicted")
             if job.ncu < SMALLEST * self.capacity_ncu:
                 refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, less than {SMALLEST:g} of the capacity")
             if job.ncu > self.capacity_ncu:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ import numpy as np
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
+from optsched.rl.observation import SIZE
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(0.0, x)}
 WEIGHTS = files("optsched.rl") / "weights"
@@ -75,12 +77,39 @@ class Agent:
         """
         try:
             with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as held:
-                layers = tuple((held[f"w{i}"], held[f"b{i}"]) for i in range(sum(name.startswith("w") for name in held)))
-                return cls(
-                    held["mean"], held["scale"], float(held["clip"]), layers, str(held["activation"]), bool(held["squash"])
-                )
-        except (KeyError, ValueError, BadZipFile, EOFError):
+                count = sum(name.startswith("w") for name in held)
+                layers = tuple((held[f"w{i}"].astype(float), held[f"b{i}"].astype(float)) for i in range(count))
+                mean, scale = held["mean"].astype(float), held["scale"].astype(float)
+                found = cls(mean, scale, float(held["clip"]), layers, str(held["activation"]), bool(held["squash"]))
+        except (
+            KeyError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            BadZipFile,
+            EOFError,
+            OSError,
+            NotImplementedError,
+            zlib.error,
+        ):
             raise InputError(path, "", "holds no agent: expected an .npz that `optsched train` wrote") from None
+        if (fault := found._fault()) is not None:
+            raise InputError(path, "", f"holds no agent: {fault}")
+        return found
+
+    def _fault(self) -> str | None:
+        """What keeps it from acting on 27 numbers."""
+        sizes = [SIZE]
+        for weights, bias in self.layers:
+            if weights.ndim != 2 or weights.shape[1] != sizes[-1] or bias.shape != weights.shape[:1]:
+                return f"layer {len(sizes)} does not take {sizes[-1]} numbers"
+            sizes.append(len(bias))
+        if not self.layers or sizes[-1] != 1 or self.mean.shape != (SIZE,) or self.scale.shape != (SIZE,):
+            return f"it does not make one number of {SIZE}"
+        arrays = [self.mean, self.scale, *(array for pair in self.layers for array in pair)]
+        if not all(np.isfinite(array).all() for array in arrays) or not (self.scale > 0).all() or not self.clip > 0:
+            return "its numbers are not finite, or a scale is not positive"
+        return None if self.activation in ACTIVATIONS else f"activation {self.activation!r} is unknown"
 
 
 def shipped() -> tuple[str, ...]:

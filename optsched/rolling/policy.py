@@ -108,9 +108,9 @@ def policy(family: str, name: str, settings: Settings) -> Policy:
     """
     named = policies(family)
     word, _, rest = name.partition(":")
-    from_file: dict[str, Callable[[str, Settings], Policy]] = getattr(room("rolling", family), "FROM_FILE", {})
-    if word in from_file and rest:
-        return from_file[word](rest, settings)
+    arguments: dict[str, Callable[[str, Settings], Policy]] = getattr(room("rolling", family), "WITH_ARGUMENT", {})
+    if word in arguments and rest:
+        return arguments[word](rest, settings)
     if name not in named:
         raise OptschedError(f"{family} has no policy {name!r}, it has: {', '.join(named)}")
     return named[name](settings)

@@ -49,7 +49,7 @@ def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> 
         ((tmp_path / "negative.json",), "shadow_prices"),
         ((tmp_path / "other.json", "--instance", examples / "geo-small.json"), "not of the instance's places and slots"),
         ((priced, "--hours", "nan"), "--hours must be at least a slot of 60 s"),
-        ((bare,), "--method decomposition has"),
+        ((bare,), "decomposition of geo and deferrable has"),
         ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
         ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),
         ((tmp_path / "none.json",), "none.json"),

@@ -13,7 +13,6 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from optsched.instances.generators import vcc  # noqa: E402
-from optsched.rolling.environments import VIRTUAL_CAPACITY, register  # noqa: E402
 from optsched.rolling.loop import replay  # noqa: E402
 from optsched.rolling.vcc.environment import VirtualCapacity  # noqa: E402
 from optsched.schedules import evaluate  # noqa: E402
@@ -40,8 +39,7 @@ def episode(env: Any, caps: np.ndarray) -> tuple[float, list[dict[str, float]]]:
 
 @pytest.mark.filterwarnings("ignore:.*A Box observation space")
 def test_gymnasium_knows_it() -> None:
-    register()
-    env = gymnasium.make(VIRTUAL_CAPACITY, instance=vcc(days=1, jobs=20))
+    env = gymnasium.make("optsched.environments:optsched/VirtualCapacity-v0", instance=vcc(days=1, jobs=60, load=0.1))
     check_env(env.unwrapped, skip_render_check=True)
     check_env(VirtualCapacity(), skip_render_check=True)
 
@@ -49,7 +47,7 @@ def test_gymnasium_knows_it() -> None:
 def test_the_return_is_minus_the_referees_objective() -> None:
     """The same queue as the replay's: the same caps have the same schedule and cost, to the digit of float32 caps."""
     for seed in range(10):
-        instance = vcc(days=3, jobs=150, load=1.0, seed=seed, preempt=seed % 2 == 1)
+        instance = vcc(days=3, jobs=400, load=1.0, seed=seed, preempt=seed % 2 == 1)
         env = VirtualCapacity(instance)
         caps = np.random.default_rng(seed).random(instance.horizon).astype(np.float32)
         value, told = episode(env, caps)
@@ -78,7 +76,7 @@ def test_fault_one_job_an_hour() -> None:
 
 
 def test_fault_state_survived_reset() -> None:
-    env = VirtualCapacity(vcc(days=2, jobs=100))
+    env = VirtualCapacity(vcc(days=2, jobs=100, load=0.1))
     caps = np.full(48, 0.05)
     first = episode(env, caps)
     seen, info = env.reset(seed=0)
@@ -101,7 +99,7 @@ def test_fault_the_rewards_sign() -> None:
 
 def test_fault_the_forecast_was_the_truth() -> None:
     """Two data centres with the same past look the same, whatever comes."""
-    instance = vcc(days=2, jobs=30)
+    instance = vcc(days=2, jobs=30, load=0.1)
     other = instance.model_copy(update={"carbon_kg_per_kwh": (*instance.carbon_kg_per_kwh[:24], *(0.9,) * 24)})
     seen = [[env.reset()[0], *(env.step(act(0.5))[0] for _ in range(23))] for env in map(VirtualCapacity, (instance, other))]
     assert all((a == b).all() for a, b in zip(*seen, strict=True))
@@ -112,7 +110,7 @@ def test_fault_the_forecast_was_the_truth() -> None:
 
 def test_fault_the_end_of_the_month() -> None:
     """The last observations are whole: the published state ran out of carbon 24 hours before the end."""
-    env = VirtualCapacity(vcc(days=1, jobs=5))
+    env = VirtualCapacity(vcc(days=1, jobs=40, load=0.1))
     seen, _ = env.reset()
     for _ in range(24):
         assert env.observation_space.contains(seen)
@@ -131,7 +129,7 @@ def test_fault_evictions_were_drawn_at_random() -> None:
 
 
 def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
-    instance = vcc(days=2, jobs=100, load=0.8)
+    instance = vcc(days=2, jobs=250, load=0.8)
     shown: list[np.ndarray] = []
 
     class Same:

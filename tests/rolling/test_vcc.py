@@ -69,7 +69,7 @@ def test_snapshots_by_hand() -> None:
 def test_what_is_not_known_is_not_there() -> None:
     """The future may change: the snapshots before it do not, but for signals that are believed perfectly."""
     early, late = Watches(0.4), Watches(0.4)
-    instance = vcc(days=2, jobs=60, seed=3)
+    instance = vcc(days=2, jobs=60, load=0.1, seed=3)
     cut = 24
     jobs = tuple(job for job in instance.jobs if job.submitted < cut)
     carbon = (*instance.carbon_kg_per_kwh[:cut], *(0.7,) * (instance.horizon - cut))
@@ -114,7 +114,7 @@ def test_no_policy_beats_the_optimum(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["uncapped", "threshold", "rolling", "day-ahead"])
 def test_evictions(policy: str) -> None:
-    instance = vcc(days=3, jobs=120, load=0.9, preempt=True)
+    instance = vcc(days=3, jobs=400, load=0.9, preempt=True)
     result = replay(instance, policy)
     assert result.options["figures"]["fallbacks"] == 0, result.message
     assert check(instance, result.schedule) == []  # type: ignore[arg-type]

@@ -26,7 +26,8 @@ def clairvoyant(instance: VccInstance) -> float:
     OptschedError : jobs may be evicted, for which there is none.
     """
     if instance.preempt:
-        raise OptschedError("there is no clairvoyant bound where jobs are evicted (preempt): pass --no-bound")
-    bound = VccDecomposition()(instance, stop=Stop(iterations=CLAIRVOYANT)).bound
-    assert bound is not None
-    return bound
+        raise OptschedError("there is no clairvoyant bound where jobs are evicted (preempt)")
+    result = VccDecomposition()(instance, stop=Stop(iterations=CLAIRVOYANT))
+    if result.termination == "interrupted":
+        raise KeyboardInterrupt
+    return 0.0 if result.bound is None else result.bound  # no cost is negative

@@ -11,7 +11,7 @@ from optsched.models.vcc.fluid import Fluid
 from optsched.result import Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
-from optsched.solvers import Monitor, Task, backend, linear_form, watched
+from optsched.solvers import Monitor, Outcome, Task, backend, linear_form, watched
 from optsched.stop import Clock, Stop
 
 
@@ -40,12 +40,14 @@ class FluidBound:
         best: Schedule = best_start(instance, schedule_of(start))
         monitor = Monitor(clock, 1, progress)
         found: list[tuple[VccSchedule, float | None]] = []
+        ended: list[Outcome] = []
 
         def work() -> None:
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
             form = linear_form(model)
             outcome = backend("highs").solve(model, form, Task(seconds=stop.seconds, seed=seed), Monitor(clock, 1))
+            ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)
                 noise = form.rounding / form.scale
@@ -58,10 +60,11 @@ class FluidBound:
             instance,
             best,
             method="fluid",
-            termination="iteration_limit" if found else monitor.stopping or "time_limit",
+            termination="iteration_limit" if found else ended[0].termination if ended else monitor.stopping or "time_limit",
             bound=found[0][1] if found else None,
             seconds=clock.elapsed_s(),
             seed=seed,
             options={"time_limit": stop.seconds},
             packages=("pyomo", "highspy"),
+            message=ended[0].message if ended else None,
         )

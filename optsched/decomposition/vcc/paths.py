@@ -17,6 +17,8 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.staircase import due
 
+EPSILON = float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True)
 class Window:
@@ -64,6 +66,11 @@ class Paths:
         undone = instance.unfinished_penalty_per_ncu_h * h
         self.base += undone * float((jobs.ncu * jobs.duration).sum())
         self.price = carbon * instance.kw_per_ncu - undone  # of a running NCU by slot
+        # lateness that costs more than everything else together is never worth it: charged no further, sums keep their digits
+        whole = self.base + float((jobs.ncu * jobs.duration).sum()) * float(np.abs(self.price).max())
+        whole += instance.daily_penalty_per_ncu_h * float(instance.asked.sum())
+        self.hopeless = 2.0 * whole + 1e-9
+        self.largest = 0.0  # of the sums of costs met so far
         self.open = instance.capacity_ncu - own > 0  # slots in which anything can start
         self.last = np.append(np.diff(instance.day) > 0, True)
 
@@ -71,10 +78,17 @@ class Paths:
         """Of starting the jobs `first` .. in slot t, summed: shape (end - first + 1,)."""
         cost = self.ncu[first:end] * (paid[self.ends[t]] - paid[t])[self.length[first:end]]
         if self.late_price and end > first and t > self.due[first:end].min():
-            cost += self.late_price * self.ncu[first:end] * np.maximum(0, t - self.due[first:end])
+            late = self.late_price * self.ncu[first:end] * np.maximum(0, t - self.due[first:end])
+            cost += np.minimum(late, self.hopeless)
         total = np.zeros(len(cost) + 1)
         np.cumsum(cost, out=total[1:])
+        self.largest = max(self.largest, float(total.max()), -float(total.min()))
         return total
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may have added to a path: every slot takes a difference of two sums."""
+        return 8.0 * EPSILON * self.instance.horizon * self.largest
 
     def cheapest(self, load_price: Floats, start_price: Floats, head_price: Floats, empty_price: Floats, daily: Floats) -> Path:
         """The cheapest staircase.
@@ -177,7 +191,7 @@ class Paths:
                 before = np.minimum.accumulate((spent + after)[::-1])[::-1] - spent
             to_go.append(before[: int(end[t - 1]) - a + 1])
         to_go.reverse()
-        limit = cost - self.base + 1e-9 * abs(cost)
+        limit = cost - self.base + 1e-9 * abs(cost) + 2 * self.rounding
         low, high = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
         at, value = 0, np.zeros(1)
         for t in range(slots):
@@ -191,8 +205,8 @@ class Paths:
                 return self.window
             low[t], high[t] = a + good[0], a + good[-1]
             value, at = value[good[0] : good[-1] + 1], a + int(good[0])
-        assert (high <= came).all()
-        return Window(low, high)
+        # started jobs stay started, so what rounding has bent is straightened
+        return Window(np.maximum.accumulate(low), np.minimum(came, np.maximum.accumulate(high)))
 
 
 def _widened(values: Floats, width: int) -> Floats:

@@ -142,7 +142,7 @@ class Relaxation:
         given = np.bincount(instance.day, caps * h, minlength=self.days)
         wanted = other[np.arange(self.days), path.empties]
         return Evaluated(
-            bound=sum(parts) - ROUNDING * max(map(abs, parts)),
+            bound=sum(parts) - ROUNDING * max(map(abs, parts)) - paths.rounding,
             overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
             lack=wanted - given,
             path=path,

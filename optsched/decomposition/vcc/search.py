@@ -16,7 +16,7 @@ from optsched.models.vcc.staircase import Staircase, feasible
 from optsched.solvers import Monitor
 from optsched.stop import Stop
 
-CLOSED = 1e-7  # relative gap that counts as none
+CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
 LOAD_ROUNDS = 6  # prices of the load and of the days in turn
 PATIENCE = 8  # evaluations without a better bound

@@ -7,6 +7,9 @@ import numpy as np
 from optsched.errors import OptschedError
 from optsched.instances.vcc import Job, VccInstance
 
+LARGEST_SHARE = 0.25  # of what is free, for one job
+ROUNDS = 30
+
 
 def vcc(
     days: int = 7,
@@ -44,9 +47,13 @@ def vcc(
     duration = np.clip(np.ceil(rng.lognormal(0.0, 1.1, jobs)), 1, 120).astype(int)
     ncu = rng.lognormal(0.0, 0.8, jobs)
     free = float((capacity - inflexible).sum())
-    ncu *= load * free / float((ncu * np.minimum(duration, slots - submitted)).sum())
-    ncu = np.clip(ncu, 1e-6 * capacity, 0.25 * float((capacity - inflexible).min()))
-    columns = (submitted.tolist(), duration.tolist(), np.round(ncu, 6).tolist())
+    inside = np.minimum(duration, slots - submitted)
+    for _ in range(ROUNDS):  # what is cut from the largest jobs goes to the others
+        ncu *= load * free / float((ncu * inside).sum())
+        ncu = np.clip(ncu, 1e-6 * capacity, LARGEST_SHARE * float((capacity - inflexible).min()))
+    if float((ncu * inside).sum()) < 0.99 * load * free:
+        raise OptschedError(f"{jobs} jobs cannot ask for a load of {load:g} over {days} days: more jobs, or a lower load")
+    columns = (submitted.tolist(), duration.tolist(), [float(f"{n:.9g}") for n in ncu.tolist()])
     return VccInstance(
         name=f"vcc-D{days}-J{jobs}-l{load:g}{'-preempt' if preempt else ''}-s{seed}",
         meta={"generator": "vcc", "load": load, "penalty": penalty, "seed": seed},

@@ -65,8 +65,12 @@ def read(
     InputError : a file or an hour is missing, or a row is broken (unless `skip_bad`).
     """
     if first_day < 0 or days < 1 or not 0 < scale < 1e6:
-        raise OptschedError(f"days count from 0, at least one is read, the scale is above 0; got {first_day}, {days}, {scale}")
+        raise OptschedError(
+            f"days count from 0, one at least is read, the scale is from 0 to 1e6; got {first_day}, {days}, {scale}"
+        )
     folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(folder, "", "is no folder")
     rows = _tasks(folder, first_day, days, skip_bad)
     slots = 24 * days
     begin = MIDNIGHT + pd.Timedelta(days=first_day)
@@ -142,6 +146,8 @@ def _tasks(folder: Path, first_day: int, days: int, skip_bad: bool) -> _Rows:
         ncu, priority = table.number("cpu", least=0), table.number("priority", least=0)
         ids = table.identifiers("task_id")
         good, bad = table.sound(skip_bad)
+        if not good.any():
+            raise InputError(path, "", "holds no task")
         skipped += tuple((number, f"{fault} ({path.name})") for number, fault in bad)
         parts.append([column[good] for column in (ids, submitted, duration, ncu, priority < FLEXIBLE)])
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -17,6 +17,7 @@ from optsched.models.allocation.look_ahead import LookAhead
 from optsched.models.allocation.urgency import urgency
 
 PRICE = 0.3  # of `Urgency.price`, as in the priced dispatch
+EAGER = 1e-3  # of the least that it asks for: a job that nothing presses runs on idle GPUs all the same
 ESCAPED = 0.3  # of the faded weight: another job's end may let a job run almost as soon
 
 
@@ -33,6 +34,6 @@ class Progress(LookAhead):
         besides = listed.tardiness + PRICE * measured.price * listed.time_s * listed.gpus * measured.speed[listed.node_class]
         least = np.full(len(self.instance.known_jobs), np.inf)
         np.minimum.at(least, listed.job, listed.energy + besides)
-        regret = self.shared_energy() + besides[self.option] - least[column]
+        regret = self.shared_energy() + besides[self.option] - (1 + EAGER) * least[column]
         cost = regret / listed.time_s[self.option] - ESCAPED * measured.weight[column]
         return np.asarray(cost * 1000, dtype=float), 0.0

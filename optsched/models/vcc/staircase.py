@@ -105,16 +105,17 @@ def feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     upto = np.concatenate([[0.0], np.cumsum(jobs.ncu)])
     may = np.minimum(instance.arrived, np.floor(np.maximum.accumulate(wanted) + 0.5).astype(np.int64)).tolist()
     room = (instance.capacity_ncu * (1 + FITS) - instance.inflexible - instance.running).tolist()
-    leaves = np.zeros(slots + int(jobs.duration.max(initial=0)) + 1)
+    duration = np.minimum(jobs.duration, slots)
+    leaves = np.zeros(2 * slots + 1)
     started, k, load = np.zeros(slots, dtype=np.int64), 0, 0.0
     for t in range(slots):
         load -= leaves[t]
         if may[t] > k and room[t] > load:
             to = min(may[t], int(np.searchsorted(upto, upto[k] + room[t] - load, side="right")) - 1)
             if to > k:
-                gone = np.bincount(jobs.duration[k:to], jobs.ncu[k:to])
+                gone = np.bincount(duration[k:to], jobs.ncu[k:to])
                 leaves[t : t + len(gone)] += gone
-                load += upto[to] - upto[k]
+                load += float(gone.sum())
                 k = to
         started[t] = k
     return Staircase(instance, started)

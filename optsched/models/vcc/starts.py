@@ -9,17 +9,19 @@ import pyomo.environ as pyo
 
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import Staircase, due, of
+from optsched.models.vcc.staircase import due, feasible, of
 from optsched.schedules.vcc import VccSchedule
 
-STRICT = 1e-6  # of the capacity: the least by which a head that is too large for the data centre is too large
+# of the capacity: a head that is too large for the data centre by less is taken to fit; solvers take a binary of 1 - 1e-6 for 1
+STRICT = 5e-6
+MAGNIFIED = 1e3  # the rows of the data centre's limit, since solvers take a violation of 1e-6 for none
 
 
 class FifoStarts(Model[VccInstance, VccSchedule]):
     """Binaries ``begun[i, t]``: job i of the queue has been started by the end of slot t; for small instances.
 
-    A cap is in NCU. It lets the head in unless the load with it exceeds the cap or the data centre, so it is at most the load
-    with the head, or anything where the queue is empty or the data centre full.
+    NCU are in shares of the capacity. A cap lets the head in unless the load with it exceeds the cap or the data centre, so it
+    is at most the load with the head, or anything where the queue is empty or the data centre full.
     """
 
     name: ClassVar[str] = "starts"
@@ -32,23 +34,23 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
     def build(self) -> None:
         """Rows slot by slot."""
         instance, m = self.instance, self.pyomo
-        jobs, slots, size, h = instance.columns, instance.horizon, instance.capacity_ncu, instance.slot_h
-        ncu, duration, submitted = jobs.ncu.tolist(), jobs.duration.tolist(), jobs.submitted.tolist()
-        many, total, came = len(ncu), float(jobs.ncu.sum()), instance.arrived.tolist()
+        jobs, slots, unit, h = instance.columns, instance.horizon, instance.capacity_ncu, instance.slot_h
+        ncu, duration, submitted = (jobs.ncu / unit).tolist(), jobs.duration.tolist(), jobs.submitted.tolist()
+        many, total, came = len(ncu), sum(ncu), instance.arrived.tolist()
         pairs = [(i, t) for i in range(many) for t in range(submitted[i], slots)]
         m.begun = pyo.Var(pairs, domain=pyo.Binary)
         m.starts = pyo.Var(range(slots), domain=pyo.Binary)  # something starts
         m.full = pyo.Var(range(slots), domain=pyo.Binary)  # the head does not fit into the data centre
-        m.cap = pyo.Var(range(slots), bounds=(0, size))
+        m.cap = pyo.Var(range(slots), bounds=(0, 1))
         days = range(len(instance.asked))
-        m.short = pyo.Var(days, domain=pyo.NonNegativeReals)
+        m.short = pyo.Var(days, bounds=lambda _, d: (0.0, instance.daily_fraction * float(instance.asked[d]) / unit))
         begun: Any = lambda i, t: 0 if t < submitted[i] else m.begun[i, t]  # noqa: E731
         m.rows = pyo.ConstraintList()
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
-        running, inflexible = instance.running.tolist(), instance.inflexible.tolist()
+        running, inflexible = (instance.running / unit).tolist(), (instance.inflexible / unit).tolist()
         cost: Any = 0.0
         for t in range(slots):
-            room = size - inflexible[t]
+            room = 1.0 - inflexible[t]
             load: Any = sum(ncu[i] * (begun(i, t) - begun(i, t - duration[i])) for i in range(came[t])) + running[t]
             head: Any = sum(ncu[i] * ((begun(i - 1, t) if i else 1) - begun(i, t)) for i in range(came[t]))
             empty = begun(came[t] - 1, t) if came[t] else 1
@@ -58,28 +60,28 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
                 if i:
                     self._row(begun(i - 1, t) - begun(i, t), 0, None)
             most = total + running[t]
-            self._row(load + max(0.0, most - room) * m.starts[t], None, max(room, most))
+            self._row(MAGNIFIED * (load + max(0.0, most - room) * m.starts[t]), None, MAGNIFIED * max(room, most))
             if room < 0:
                 m.starts[t].fix(0)
             self._row(load + most * m.starts[t] - m.cap[t], None, most)
-            self._row(m.cap[t] - load - head - size * empty - size * m.full[t], None, 0)
+            self._row(m.cap[t] - load - head - empty - m.full[t], None, 0)
             if room > 0:
-                self._row(load + head - (room + STRICT * size) * m.full[t], 0, None)
-            power = instance.idle_kw + instance.kw_per_ncu * (inflexible[t] + load)
+                self._row(MAGNIFIED * (load + head - (room + STRICT) * m.full[t]), 0, None)
+            power = instance.idle_kw + instance.kw_per_ncu * unit * (inflexible[t] + load)
             cost += carbon[t] * power
         for d in days:
             mine = np.flatnonzero(instance.day == d).tolist()
             asked = instance.daily_fraction * float(instance.asked[d]) - (instance.allotted_ncu_h if d == 0 else 0.0)
-            self._row(m.short[d] + h * sum(m.cap[t] for t in mine), asked, None)
+            self._row(m.short[d] + h * sum(m.cap[t] for t in mine), asked / unit, None)
         late = due(instance).tolist()
         for i in range(many):
             run = sum(begun(i, t) - begun(i, t - duration[i]) for t in range(slots))
-            cost += instance.unfinished_penalty_per_ncu_h * h * ncu[i] * (duration[i] - run)
+            cost += instance.unfinished_penalty_per_ncu_h * h * unit * ncu[i] * (duration[i] - run)
             # starting in t costs max(0, t - late); summed by parts over what has begun
             for t in range(submitted[i], slots):
                 charge = max(0, t - late[i]) - (max(0, t + 1 - late[i]) if t + 1 < slots else 0)
-                cost += instance.delay_penalty_per_ncu_h * h * ncu[i] * charge * begun(i, t)
-        cost += instance.daily_penalty_per_ncu_h * sum(m.short[d] for d in days)
+                cost += instance.delay_penalty_per_ncu_h * h * unit * ncu[i] * charge * begun(i, t)
+        cost += instance.daily_penalty_per_ncu_h * unit * sum(m.short[d] for d in days)
         m.objective = pyo.Objective(expr=cost)
 
     def _row(self, expression: Any, low: float | None, high: float | None) -> None:
@@ -101,15 +103,15 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         for t in range(instance.horizon):
             m.starts[t].set_value(int(begins[t]), skip_validation=True)
             m.full[t].set_value(int(full[t] or room[t] <= 0), skip_validation=True)
-            m.cap[t].set_value(float(cap[t]), skip_validation=True)
+            m.cap[t].set_value(float(cap[t]) / size, skip_validation=True)
         allotted = np.bincount(instance.day, cap * instance.slot_h, minlength=len(instance.asked))
         allotted[0] += instance.allotted_ncu_h
         for d, short in enumerate(np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).tolist()):
-            m.short[d].set_value(short, skip_validation=True)
+            m.short[d].set_value(short / size, skip_validation=True)
 
     def decode(self) -> VccSchedule:
         """Starts, and the highest cap for them."""
         started = np.zeros(self.instance.horizon, dtype=np.int64)
         for (_, t), variable in self.pyomo.begun.items():
             started[t] += (variable.value or 0) > 0.5
-        return Staircase(self.instance, started).schedule()
+        return feasible(self.instance, started.astype(float)).schedule()

@@ -52,6 +52,9 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
         self.carbon = forecast_rows([believed_carbon(given, t, believe, noise_seed) for t in range(slots)])
         self.carbon = np.concatenate([self.carbon, self.carbon[-1:]])
         self.queue = queue(given)
+        self._spaces()
+
+    def _spaces(self) -> None:
         self.action_space = spaces.Box(0.0, 1.0, (1,), np.float32)
         self.observation_space = spaces.Box(-np.inf, np.inf, (SIZE,), np.float32)
 
@@ -59,6 +62,7 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
         """Another environment of the same instance and forecast, without the work of making the latter."""
         other = copy(self)
         other.queue = queue(self.instance)
+        other._spaces()
         return other
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -77,7 +81,9 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Carry a slot out; `info` has the slot's costs by component."""
         queue = self.queue
-        cap = action.item()
+        if queue.now >= queue.horizon:
+            raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
+        cap = action.item() if isinstance(action, np.ndarray) else float(np.asarray(action, dtype=float).item())
         cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
         if cap != cap:
             raise OptschedError("the action is not a number")

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from optsched.decomposition.vcc.relaxation import Relaxation
-from optsched.heuristics.vcc import RULES, uncapped_cap
+from optsched.errors import OptschedError
+from optsched.heuristics.vcc import RULES, constant_cap, threshold_cap, uncapped_cap
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.staircase import Staircase, feasible
 from optsched.rl.agent import agent, shipped
 from optsched.rl.observation import observe
-from optsched.rolling.policy import Factory, Settings, plain
+from optsched.rolling.policy import Factory, Policy, Settings, plain
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.day_ahead import DayAhead
 from optsched.schedules.vcc import VccSchedule, played
@@ -108,6 +109,22 @@ class Learnt:
         return VccSchedule(cap=(self.cap,), starts=())
 
 
+def _ruled(rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, settings: Settings) -> Policy:
+    """A rule with its number.
+
+    Raises
+    ------
+    OptschedError : it is none from 0 to 1.
+    """
+    try:
+        share = float(word)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise OptschedError(f"a policy's number is from 0 to 1, as in constant:0.2 or threshold:0.3, got {word!r}")
+    return plain(word, partial(present, rule(share)))(settings)
+
+
 def cut(snapshot: Any, window_s: float | None) -> Any:
     """The snapshot over fewer slots; what runs beyond is charged as unfinished."""
     if snapshot is None or window_s is None:
@@ -129,4 +146,8 @@ POLICIES: dict[str, Factory] = {name: plain(name, partial(present, rule)) for na
 POLICIES["day-ahead"] = DayAhead
 POLICIES["rolling"] = Rolling
 POLICIES |= {name: partial(Learnt, name) for name in shipped()}
-FROM_FILE = {"agent": Learnt}  # as in agent:weights.npz
+WITH_ARGUMENT = {  # as in agent:weights.npz, constant:0.2, threshold:0.3
+    "agent": Learnt,
+    "constant": partial(_ruled, lambda share: partial(constant_cap, cap=share)),
+    "threshold": partial(_ruled, lambda share: partial(threshold_cap, quantile=share)),
+}

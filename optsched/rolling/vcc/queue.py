@@ -60,7 +60,7 @@ class CappedQueue(ABC):
         self.load = self.done_ncu_h = 0.0
         self.allotted = self.instance.allotted_ncu_h
         self.cap: list[float] = []
-        self.leaving: Floats = np.zeros(self.horizon + int(self.instance.columns.duration.max(initial=0)) + 2)
+        self.leaving: Floats = np.zeros(2 * self.horizon + 2)
         self.own = np.diff(self.instance.running, prepend=0.0)
         self.leaving[: self.horizon] -= self.own  # what runs already enters, and leaves, as the instance says
         self.empty()
@@ -133,7 +133,7 @@ class FifoQueue(CappedQueue):
 
     def __init__(self, instance: VccInstance) -> None:
         jobs = instance.columns
-        self.ncu, self.duration = jobs.ncu, jobs.duration
+        self.ncu, self.duration = jobs.ncu, np.minimum(jobs.duration, instance.horizon)
         self.upto: list[float] = np.concatenate([[0.0], np.cumsum(jobs.ncu)]).tolist()
         self.arrived: list[int] = instance.arrived.tolist()
         super().__init__(instance)
@@ -166,7 +166,7 @@ class FifoQueue(CappedQueue):
         leaves = np.bincount(self.duration[k:to], ncu)
         part = self.leaving[t : t + leaves.size]
         np.add(part, leaves, part)
-        self.load += upto[to] - upto[k]
+        self.load += float(np.add.reduce(leaves))  # what will leave, to the digit: no drift
         self.upto_slot.append((to, t))
         self.started = to
         return float(np.maximum(0, t - self.due[k:to]) @ ncu) if t > self.soonest[k] else 0.0
@@ -181,7 +181,7 @@ class FifoQueue(CappedQueue):
 
     def queued(self) -> list[tuple[int, int, bool]]:
         """The range."""
-        left = self.duration[self.started : self.come].tolist()
+        left = self.instance.columns.duration[self.started : self.come].tolist()
         return [(self.started + i, slots, False) for i, slots in enumerate(left)]
 
 
@@ -218,12 +218,12 @@ class EvictingQueue(CappedQueue):
             self.over.append((i, start, t))
             self.line.append((i, end - t, True))
             self.load -= float(ncu[i])
-            self.leaving[end] -= ncu[i]
+            self.leaving[min(end, self.horizon)] -= ncu[i]
         while self.line and self.load + float(ncu[self.line[-1][0]]) <= most:
             i, left, evicted = self.line.pop()
             self.running.append((i, t, t + left))
             self.load += float(ncu[i])
-            self.leaving[t + left] += ncu[i]
+            self.leaving[min(t + left, self.horizon)] += ncu[i]
             if not evicted:
                 late += float(ncu[i]) * max(0, t - int(self.due[i]))
         return late
