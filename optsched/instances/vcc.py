@@ -141,6 +141,11 @@ class VccInstance(Instance):
         )
 
     @cached_property
+    def due(self) -> Ints:
+        """The last slot in which a job starts without a charge for delay, in the order of the queue, shape (J,)."""
+        return frozen(self.columns.submitted - self.columns.waited + self.delay_limit_slots)
+
+    @cached_property
     def arrived(self) -> Ints:
         """How many jobs have been submitted by the end of each slot, shape (T,)."""
         return frozen(np.searchsorted(self.columns.submitted, np.arange(self.horizon), side="right").astype(np.int64))

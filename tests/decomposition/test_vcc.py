@@ -16,6 +16,7 @@ from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
 from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.rolling.vcc.queue import queue
 from optsched.schedules import evaluate
 from tests.oracle import brute, tiny
 
@@ -150,3 +151,41 @@ def test_a_month_is_certified_within_a_hundredth(traces: Path) -> None:
     assert result.gap is not None
     assert result.gap < 0.01
     assert result.timings_s.total < 62
+
+
+@pytest.mark.parametrize("penalty", [1e6, 1e9, 1e12])
+def test_huge_delay_penalties_cost_no_digits(penalty: float) -> None:
+    """Sums of hopeless lateness would swallow the rest: bounds beyond a schedule, and windows without their own optimum."""
+    changes = {"unfinished_penalty_per_ncu_h": 0.0, "delay_limit_slots": 3, "delay_penalty_per_ncu_h": penalty}
+    for seed in range(12):
+        instance = vcc(days=2, jobs=20, load=0.03, seed=seed).model_copy(update=changes)
+        result = optsched.solve(instance, "decomposition", options={"iterations": 12})
+        assert result.verify(instance) == []
+
+
+def test_a_long_replay_does_not_drift() -> None:
+    """Seven jobs of a seventh fill the data centre every three slots, for ever."""
+    slots = 9000
+    jobs = [{"id": f"{s}-{j}", "submitted": s, "duration": 3, "ncu": 1 / 7} for s in range(0, slots, 3) for j in range(7)]
+    instance: Any = tiny.make("vcc", capacity_ncu=1.0, carbon_kg_per_kwh=[0.5] * slots, inflexible_ncu=[0.0] * slots, jobs=jobs)
+    fast = queue(instance)
+    while not fast.ended:
+        fast.step(1.0)
+    assert fast.waiting == 0
+    assert feasible(instance, instance.arrived.astype(float)).started[-1] == len(jobs)
+
+
+@pytest.mark.parametrize("capacity", [1.0, 0.04, 4e-7])
+def test_exact_at_any_capacity(capacity: float) -> None:
+    """The head fits exactly, so that a cap of 1 would let it in."""
+    half = 0.5 * capacity
+    instance: Any = tiny.make(
+        "vcc",
+        capacity_ncu=capacity,
+        carbon_kg_per_kwh=[0.5, 0.1],
+        inflexible_ncu=[half, half],
+        daily_penalty_per_ncu_h=2.0,
+        daily_fraction=1.0,
+        jobs=[{"id": "a", "submitted": 0, "duration": 8, "ncu": half}],
+    )
+    assert optsched.solve(instance).objective == pytest.approx(brute.optimum(instance), rel=1e-6)

@@ -58,6 +58,19 @@ def test_the_return_is_minus_the_referees_objective() -> None:
             assert sum(info[name] for info in told) == pytest.approx(part), name
 
 
+def test_actions_and_ends() -> None:
+    env = VirtualCapacity(centre([(0, 1, 1.0)] * 5))
+    env.reset()
+    told = [env.step(action)[0][0] for action in (0.5, [0.25], np.array([2.0]))]  # type: ignore[arg-type]
+    assert told == [0.5, 0.25, 1.0]
+    env.step(act(1.0))
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(act(1.0))
+    other = env.again()
+    assert other.action_space is not env.action_space
+    assert other.queue is not env.queue
+
+
 def test_fault_the_load_was_compared_with_a_fraction() -> None:
     """Half of 10 NCU lets 4 NCU in; the published program let in what was below 0.5 NCU."""
     env = VirtualCapacity(centre([(0, 4, 4.0)]))

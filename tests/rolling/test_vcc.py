@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,34 @@ def test_evictions(policy: str) -> None:
     assert check(instance, result.schedule) == []  # type: ignore[arg-type]
 
 
+def test_numbers_of_rules() -> None:
+    instance = vcc(days=2, jobs=250, load=0.3)
+    assert replay(instance, "constant:0.1").objective == replay(instance, "constant").objective
+    assert replay(instance, "constant:0.5").objective != replay(instance, "constant").objective
+    assert replay(instance, "threshold:1").objective == replay(instance, "uncapped").objective
+    for wrong in ("constant:2", "threshold:x", "uncapped:1"):
+        with pytest.raises(OptschedError):
+            replay(instance, wrong)
+
+
+def test_nobody_is_evicted_without_preempt() -> None:
+    job = {"id": "j", "submitted": 0, "duration": 1, "ncu": 1.0, "waited": 1, "evicted": True}
+    with pytest.raises(OptschedError, match=r"jobs\[0\].evicted"):
+        three(jobs=[job])
+    assert three(jobs=[job], preempt=True).jobs[0].evicted
+
+
+def test_a_table_without_a_bound(tmp_path: Path) -> None:
+    """Several policies are shown with the bound; where jobs are evicted there is none, and the table comes all the same."""
+    from optsched.cli import _run
+    from optsched.instances import save
+
+    save(vcc(days=1, jobs=80, load=0.2, preempt=True), tmp_path / "p.json")
+    words = ["replay", str(tmp_path / "p.json"), "--policy", "uncapped", "--policy", "threshold"]
+    assert _run(words) == 0
+    assert _run([*words, "--bound"]) == 2
+
+
 def test_rolling_saves_carbon() -> None:
     """On a week, with forecasts that it has to make: below cap 1, at a fifth of the load that the data centre has room for."""
     instance = vcc(days=7, jobs=600, load=0.15, seed=1)
@@ -152,6 +181,17 @@ def test_agents_are_shipped_and_kept(tmp_path: Path) -> None:
         result = replay(three(), f"agent:{kept}")
         assert result.objective == replay(three(), name).objective
     (tmp_path / "rubbish.npz").write_bytes(b"rubbish")
+    good = agent("vcc-ppo")
+    (weights, bias), *rest = good.layers
+    for broken in (
+        replace(good, layers=tuple(rest)),
+        replace(good, layers=((weights * np.nan, bias), *rest)),
+        replace(good, scale=good.scale * 0),
+        replace(good, activation="sine"),
+    ):
+        broken.save(tmp_path / "broken.npz")
+        with pytest.raises(OptschedError, match="holds no agent"):
+            Agent.load(tmp_path / "broken.npz")
     for wrong in ("agent:nobody", f"agent:{tmp_path / 'none.npz'}", f"agent:{tmp_path / 'rubbish.npz'}"):
         with pytest.raises(OptschedError):
             replay(three(), wrong)

@@ -121,6 +121,9 @@ def test_impossible_days_are_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=said):
             plan([cluster(**change)])
+    with pytest.raises(InputError, match="least peaks are"):
+        plan([cluster()], campuses=[{"id": "k", "contract_mw": 0.0109}])
+    assert plan([cluster(reserved_ncu_h=8.0 + 1e-12)]).demand.tolist() == [0.0]
 
 
 def test_pages_and_pictures(examples: Path, tmp_path: Path) -> None:

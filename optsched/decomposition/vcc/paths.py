@@ -15,7 +15,6 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
-from optsched.models.vcc.staircase import due
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -58,7 +57,7 @@ class Paths:
         self.ncu = jobs.ncu
         lengths, self.length = np.unique(jobs.duration, return_inverse=True)
         self.ends = np.minimum(np.arange(slots)[:, None] + lengths, slots)
-        self.due = due(instance)
+        self.due = instance.due
         self.late_price = instance.delay_penalty_per_ncu_h * h
         carbon = instance.carbon_price * h * instance.carbon
         own = instance.inflexible + instance.running

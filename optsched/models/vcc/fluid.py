@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import Staircase, due, feasible
+from optsched.models.vcc.staircase import Staircase, feasible
 from optsched.schedules.vcc import VccSchedule
 
 MOST = 60_000  # variables
@@ -35,7 +35,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
     def classes(self) -> tuple[np.ndarray, np.ndarray]:
         """Distinct (submitted, duration, due), shape (C, 3), and the class of each job of the queue."""
         jobs = self.instance.columns
-        keys = np.stack([jobs.submitted, jobs.duration, due(self.instance)], axis=1)
+        keys = np.stack([jobs.submitted, jobs.duration, self.instance.due], axis=1)
         found, index = np.unique(keys, axis=0, return_inverse=True)
         return found, index.reshape(-1)
 

@@ -77,7 +77,7 @@ class Staircase:
         instance, h = self.instance, self.instance.slot_h
         jobs = instance.columns
         power = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running + self.load)
-        late = np.maximum(0, self.start - due(instance)[: len(self.start)])
+        late = np.maximum(0, self.start - instance.due[: len(self.start)])
         allotted = np.bincount(instance.day, self.cap * instance.capacity_ncu * h, minlength=len(instance.asked))
         allotted[0] += instance.allotted_ncu_h
         undone = float((jobs.ncu * jobs.duration).sum()) - float(self.load.sum())
@@ -87,11 +87,6 @@ class Staircase:
             + instance.daily_penalty_per_ncu_h * np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )
-
-
-def due(instance: VccInstance) -> Ints:
-    """The last slot in which a job starts without a charge for delay, in the order of the queue."""
-    return instance.columns.submitted - instance.columns.waited + instance.delay_limit_slots
 
 
 def feasible(instance: VccInstance, wanted: Floats) -> Staircase:

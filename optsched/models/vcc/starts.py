@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import due, feasible, of
+from optsched.models.vcc.staircase import feasible, of
 from optsched.schedules.vcc import VccSchedule
 
 # of the capacity: a head that is too large for the data centre by less is taken to fit; solvers take a binary of 1 - 1e-6 for 1
@@ -73,7 +73,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
             mine = np.flatnonzero(instance.day == d).tolist()
             asked = instance.daily_fraction * float(instance.asked[d]) - (instance.allotted_ncu_h if d == 0 else 0.0)
             self._row(m.short[d] + h * sum(m.cap[t] for t in mine), asked / unit, None)
-        late = due(instance).tolist()
+        late = instance.due.tolist()
         for i in range(many):
             run = sum(begun(i, t) - begun(i, t - duration[i]) for t in range(slots))
             cost += instance.unfinished_penalty_per_ncu_h * h * unit * ncu[i] * (duration[i] - run)

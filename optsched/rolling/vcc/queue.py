@@ -45,7 +45,7 @@ class CappedQueue(ABC):
         self.load_cost: list[float] = (priced * instance.kw_per_ncu).tolist()
         self.room: list[float] = (self.capacity - instance.inflexible + self.slack).tolist()
         self.work_ncu_h = float((jobs.ncu * jobs.duration).sum()) * h
-        self.due: Ints = jobs.submitted - jobs.waited + instance.delay_limit_slots
+        self.due: Ints = instance.due
         self.ends_day: list[bool] = (np.diff(instance.day, append=instance.day[-1] + 1) > 0).tolist()
         self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
         self.day: list[int] = instance.day.tolist()
