@@ -51,6 +51,7 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
         slots = given.horizon
         self.carbon = forecast_rows([believed_carbon(given, t, believe, noise_seed) for t in range(slots)])
         self.carbon = np.concatenate([self.carbon, self.carbon[-1:]])
+        self.blank = np.concatenate([np.zeros((slots + 1, SIZE - self.carbon.shape[1]), np.float32), self.carbon], axis=1)
         self.queue = queue(given)
         self._spaces()
 
@@ -73,9 +74,10 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def _observation(self, cap: float) -> np.ndarray:
         queue = self.queue
-        seen = np.empty(SIZE, dtype=np.float32)
-        seen[:3] = cap, queue.load, queue.waiting
-        seen[3:] = self.carbon[queue.now]
+        seen: np.ndarray = self.blank[queue.now].copy()
+        seen[0] = cap
+        seen[1] = queue.load
+        seen[2] = queue.waiting
         return seen
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:

@@ -113,6 +113,8 @@ class CappedQueue(ABC):
         self.done_ncu_h += (load - self.given_load[t]) * h
         daily = unfinished = 0.0
         if self.ends_day[t]:
+            # what runs is what will leave: a sum that has drifted is set right once a day
+            self.load = load = float(self.leaving[t + 1 :].sum()) + self.given_load[-1]
             daily = self.daily_price * max(0.0, self.asked[self.day[t]] - self.allotted)
             self.allotted = 0.0
         if t + 1 == self.horizon:
@@ -166,7 +168,7 @@ class FifoQueue(CappedQueue):
         leaves = np.bincount(self.duration[k:to], ncu)
         part = self.leaving[t : t + leaves.size]
         np.add(part, leaves, part)
-        self.load += float(np.add.reduce(leaves))  # what will leave, to the digit: no drift
+        self.load += upto[to] - upto[k]
         self.upto_slot.append((to, t))
         self.started = to
         return float(np.maximum(0, t - self.due[k:to]) @ ncu) if t > self.soonest[k] else 0.0
