@@ -89,6 +89,6 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
         cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
         if cap != cap:
             raise OptschedError("the action is not a number")
-        cost = queue.step(cap)
-        info = {"carbon": cost.carbon, "delay": cost.delay, "daily": cost.daily, "unfinished": cost.unfinished}
-        return self._observation(cap), -sum(cost), queue.now >= queue.horizon, False, info
+        carbon, delay, daily, unfinished = queue.step(cap)
+        info = {"carbon": carbon, "delay": delay, "daily": daily, "unfinished": unfinished}
+        return self._observation(cap), -(carbon + delay + daily + unfinished), queue.now >= queue.horizon, False, info
