@@ -38,7 +38,7 @@ def _trainer(algorithm: str, steps: int) -> click.Command:
             from optsched.errors import BackendUnavailable
 
             raise BackendUnavailable("training needs the rl extra: pip install 'optsched[rl]'") from None
-        from optsched.rl.train import train
+        from optsched.rl.train import played, train
 
         environment = VirtualCapacity(instance, forecast)
         with Live(Text(f"vcc-{algorithm}"), console=console(stderr=True), transient=True, refresh_per_second=4) as live:
@@ -47,8 +47,6 @@ def _trainer(algorithm: str, steps: int) -> click.Command:
                 live.update(Text(f"vcc-{algorithm}: {done:,} of {steps:,} steps, cost of an episode {-value:,.2f}"))
 
             agent = train(algorithm, environment.again, steps, seed, show)
-        from optsched.rl.train import played
-
         agent.save(output)
         click.echo(f"{output}: cost of an episode {-played(agent, environment.again):,.3f}", err=True)
 

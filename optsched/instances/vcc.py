@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.instances.base import (
+    Bools,
     Counting,
     Data,
     Floats,
@@ -174,13 +175,32 @@ class VccInstance(Instance):
     @cached_property
     def asked(self) -> Floats:
         """w: NCU-hours of the jobs submitted on each day, shape (days,)."""
-        jobs = self.columns
-        work = np.where(
-            jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h
-        )  # else among asked_ncu_h, or of a day before
-        asked = np.bincount(self.day[jobs.submitted], work, minlength=int(self.day[-1]) + 1)
+        asked = np.bincount(self.day[self.columns.submitted], self.fresh_ncu_h, minlength=int(self.day[-1]) + 1)
         asked[0] += self.asked_ncu_h
         return frozen(asked)
+
+    @cached_property
+    def fresh_ncu_h(self) -> Floats:
+        """What each job adds to its day's w; one that has waited is among `asked_ncu_h`, or of a day before. Shape (J,)."""
+        jobs = self.columns
+        return frozen(np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h))
+
+    @cached_property
+    def demanded(self) -> Floats:
+        """NCU-hours that the caps of each day should still add up to, shape (days,); negative where they have already."""
+        demanded = self.daily_fraction * self.asked
+        demanded[0] -= self.allotted_ncu_h
+        return frozen(demanded)
+
+    @cached_property
+    def work(self) -> float:
+        """NCU-slots of all jobs."""
+        return float((self.columns.ncu * self.columns.duration).sum())
+
+    @cached_property
+    def ends_day(self) -> Bools:
+        """Whether a slot is the last of its day, or of the horizon, shape (T,)."""
+        return frozen(np.append(np.diff(self.day) > 0, True))
 
     @property
     def now_s(self) -> float:
@@ -206,6 +226,12 @@ class VccInstance(Instance):
             f"{len(self.jobs)} flexible jobs, {slots} slots of {self.slot_s:g} s, {self.capacity_ncu:g} NCU, "
             f"flexible load {asked / max(room, 1e-9):.0%} of what the inflexible leaves"
         )
+
+
+def occupied(start: Ints, end: Ints, ncu: Floats, slots: int) -> Floats:
+    """Load by slot of what runs from `start` to before `end`, cut at the horizon, shape (slots,), NCU."""
+    change = np.bincount(np.minimum(start, slots), ncu, slots + 1) - np.bincount(np.minimum(end, slots), ncu, slots + 1)
+    return np.asarray(np.cumsum(change)[:slots])
 
 
 INSTANCE = VccInstance

@@ -1,9 +1,8 @@
 """The cheapest staircase under prices, exactly: a shortest path over (slot, jobs started), vectorised over jobs.
 
 Started jobs keep running, so a job's whole cost is known when it starts: starting the jobs k' .. k in slot t costs the
-difference
-of two prefix sums, and a slot is one running minimum over k. Layers count the slots of the day that leave the queue empty,
-since a cap of 1 costs nothing there and satisfies the daily demand.
+difference of two prefix sums, and a slot is one running minimum over k. Layers count the slots of the day that leave the queue
+empty, since a cap of 1 costs nothing there and satisfies the daily demand.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ class Path:
 
 
 class Step(NamedTuple):
-    """Where the states of a slot come from: their first, origins, the same for the layers, and whether the last layer kept
-    its."""
+    """Where a slot's states come from: the first, origins, the same for the layers; whether the last layer kept its own."""
 
     at: int
     origin: Ints | None
@@ -63,15 +61,14 @@ class Paths:
         own = instance.inflexible + instance.running
         self.base = float(carbon @ (instance.idle_kw + instance.kw_per_ncu * own))
         undone = instance.unfinished_penalty_per_ncu_h * h
-        self.base += undone * float((jobs.ncu * jobs.duration).sum())
+        self.base += undone * instance.work
         self.price = carbon * instance.kw_per_ncu - undone  # of a running NCU by slot
         # lateness that costs more than everything else together is never worth it: charged no further, sums keep their digits
-        whole = self.base + float((jobs.ncu * jobs.duration).sum()) * float(np.abs(self.price).max())
+        whole = self.base + instance.work * float(np.abs(self.price).max())
         whole += instance.daily_penalty_per_ncu_h * float(instance.asked.sum())
         self.hopeless = 2.0 * whole + 1e-9
         self.largest = 0.0  # of the sums of costs met so far
         self.open = instance.capacity_ncu - own > 0  # slots in which anything can start
-        self.last = np.append(np.diff(instance.day) > 0, True)
 
     def _cost(self, t: int, first: int, end: int, paid: Floats) -> Floats:
         """Of starting the jobs `first` .. in slot t, summed: shape (end - first + 1,)."""
@@ -138,7 +135,7 @@ class Paths:
                 value[-1] += empty_price[t]
             back.append(Step(was_at, origin, was_floor, layer_origin, kept))
             elapsed += 1
-            if self.last[t]:
+            if self.instance.ends_day[t]:
                 price = daily[instance.day[t]]
                 value = value + price[0]
                 count = np.zeros(len(value), dtype=np.int64)
@@ -160,7 +157,7 @@ class Paths:
         empties = np.zeros(len(closed), dtype=np.int64)
         day, e = len(closed), 0
         for t in range(slots - 1, -1, -1):
-            if self.last[t]:
+            if self.instance.ends_day[t]:
                 day -= 1
                 at, count = closed[day]
                 e = empties[day] = int(count[k - at])

@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.decomposition.vcc.paths import Path, Paths, Window
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.instances.vcc import VccInstance
+from optsched.instances.vcc import VccInstance, occupied
 from optsched.models.vcc.staircase import Staircase
 
 SPARE = 3  # numbers of empty slots told apart beyond what a day can ask for
@@ -78,8 +78,7 @@ class Relaxation:
         self.highest = np.where(self.bounded, np.minimum(size, (instance.running + most + largest) * self.scale), 0.0) * h
         self.days = len(instance.asked)
         free = np.bincount(instance.day, np.where(self.bounded, 0.0, size * h), minlength=self.days)
-        asked = instance.daily_fraction * instance.asked - free
-        asked[0] -= instance.allotted_ncu_h
+        asked = instance.demanded - free
         enough = int(np.ceil(max(0.0, float(asked.max())) / (size * h))) if instance.daily_penalty_per_ncu_h else 0
         self.top = min(instance.day_slots, enough + SPARE) if enough else 0  # so many empty slots, or more
         self.asked = asked[:, None] - size * h * np.arange(self.top + 1)  # what is still asked for, by day and empty slots
@@ -89,11 +88,8 @@ class Relaxation:
         self.whole = Branch(np.zeros(self.days, dtype=np.int64), np.full(self.days, self.top))
 
     def _running(self, start: Ints, end: Ints, ncu: Floats) -> Floats:
-        slots = self.instance.horizon
         real = end > start
-        start, end = np.minimum(start[real], slots), np.minimum(end[real], slots)
-        change = np.bincount(start, ncu[real], slots + 1) - np.bincount(end, ncu[real], slots + 1)
-        return np.asarray(np.maximum(0.0, np.cumsum(change)[:slots]))
+        return np.asarray(np.maximum(0.0, occupied(start[real], end[real], ncu[real], self.instance.horizon)))
 
     def _loads(self) -> tuple[Floats, Floats]:
         """The least and the most load by slot of the staircases in the window."""

@@ -8,7 +8,6 @@ from itertools import count
 
 import numpy as np
 
-from optsched.decomposition.vcc.paths import Window
 from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, Relaxation
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
@@ -40,7 +39,7 @@ class Search:
 
     Attributes
     ----------
-    best : the incumbent. bound : proven of every schedule. evaluations : of the relaxation. prices : those of the root's bound.
+    best : the incumbent. bound : proven of every schedule. evaluations : of the relaxation.
     """
 
     def __init__(self, instance: VccInstance, monitor: Monitor, stop: Stop, start: Staircase) -> None:
@@ -48,9 +47,7 @@ class Search:
         self.best, self.cost = start, start.cost()
         self.bound = -np.inf
         self.evaluations = 0
-        self.window: Window | None = None
         self.at = np.inf  # the cost below which the window holds everything
-        self.prices: Prices | None = None
         monitor.incumbent(self.cost)
 
     def __call__(self) -> str:
@@ -63,7 +60,6 @@ class Search:
         root = self._raise(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_ROOT)
         self._proven(root.bound)
         self._guess(relaxed, root.prices, relaxed.whole)
-        self.prices = root.prices
         number = count(1)
         nodes = [root]
         while (word := self._ended()) is None:
@@ -188,14 +184,13 @@ class Search:
         assert node.evaluated is not None
         loss = node.prices.daily * np.abs(node.evaluated.lack)
         loss[node.branch.least >= node.branch.most] = 0.0
-        for day in np.argsort(-loss).tolist():
-            if loss[day] <= CLOSED * max(1.0, abs(self.cost)):
-                return None
-            e = int(node.evaluated.path.empties[day])
-            at = e if node.evaluated.lack[day] < 0 else e + 1
-            at = min(max(at, int(node.branch.least[day]) + 1), int(node.branch.most[day]))
-            return node.branch.split(day, at)
-        return None
+        day = int(np.argmax(loss))
+        if loss[day] <= CLOSED * max(1.0, abs(self.cost)):
+            return None
+        e = int(node.evaluated.path.empties[day])
+        at = e if node.evaluated.lack[day] < 0 else e + 1
+        at = min(max(at, int(node.branch.least[day]) + 1), int(node.branch.most[day]))
+        return node.branch.split(day, at)
 
 
 def _higher(best: Node, found: Node) -> Node:

@@ -12,7 +12,7 @@ import pandas as pd
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Floats
 from optsched.instances.readers.table import Skipped, read_csv, text_lines, told
-from optsched.instances.vcc import Job, VccInstance
+from optsched.instances.vcc import Job, VccInstance, occupied
 
 BEGINS_S = 600  # of the trace's clock: the first second of its first day
 FLEXIBLE = 120  # priorities below are flexible
@@ -57,8 +57,7 @@ def read(
     folder : holds ``daily_events/day_0.csv`` ..., a ``SGIP*.csv`` or ``.csv.gz`` and ``machine_events*.json``. moer, machines :
         other files for the latter two. scale : of every task's NCU. capacity : NCU, instead of the machines'.
     reference_alignment : as the published program reads it: the signal from its padding day on (31 h before the tasks), its
-    value
-        at the hour instead of the hour's mean, durations of one hour more than the whole ones, no inflexible load.
+        value at the hour instead of the hour's mean, durations of one hour more than the whole ones, no inflexible load.
 
     Raises
     ------
@@ -95,9 +94,7 @@ def read(
     inflexible = np.zeros(slots)
     fixed = inside & ~rows.flexible
     if not reference_alignment:
-        last = np.minimum(slot[fixed] + length[fixed].astype(int), slots)
-        change = np.bincount(slot[fixed], ncu[fixed], slots + 1) - np.bincount(last, ncu[fixed], slots + 1)
-        inflexible = np.maximum(0.0, np.cumsum(change)[:slots])
+        inflexible = np.maximum(0.0, occupied(slot[fixed], slot[fixed] + length[fixed].astype(int), ncu[fixed], slots))
     chosen = np.flatnonzero(inside & rows.flexible)
     chosen = chosen[np.lexsort((rows.submitted_s[chosen], slot[chosen]))]
     columns = (rows.ids, slot, length.astype(int), ncu)

@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.models.vcc.staircase import Staircase, feasible, lateness
 from optsched.schedules.vcc import VccSchedule
 
 MOST = 60_000  # variables
@@ -79,7 +79,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
         cost: Any = float(np.dot(carbon, instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running)))
         undone = instance.unfinished_penalty_per_ncu_h * h
-        cost += undone * float((instance.columns.ncu * instance.columns.duration).sum())
+        cost += undone * instance.work
         for t in range(slots):
             here = [c for b in batches if b <= t for c in members[b]]
             load: Any = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
@@ -92,12 +92,10 @@ class Fluid(Model[VccInstance, VccSchedule]):
             cost += (carbon[t] * instance.kw_per_ncu - undone) * load
         for d in range(len(instance.asked)):
             mine = np.flatnonzero(instance.day == d).tolist()
-            asked = instance.daily_fraction * float(instance.asked[d]) - (instance.allotted_ncu_h if d == 0 else 0.0)
-            m.rows.add(m.short[d] + h * sum(m.cap[t] for t in mine) >= asked)
+            m.rows.add(m.short[d] + h * sum(m.cap[t] for t in mine) >= float(instance.demanded[d]))
         cost += instance.daily_penalty_per_ncu_h * sum(m.short[d] for d in range(len(instance.asked)))
         for c, t in pairs:
-            charge = max(0, t - late[c]) - (max(0, t + 1 - late[c]) if t + 1 < slots else 0)
-            if charge:
+            if charge := lateness(t, late[c], slots):
                 cost += instance.delay_penalty_per_ncu_h * h * ncu[c] * charge * m.begun[c, t]
         m.objective = pyo.Objective(expr=cost)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.instances.vcc import VccInstance
+from optsched.instances.vcc import VccInstance, occupied
 from optsched.schedules.vcc import FITS, Start, VccSchedule
 
 BLOCKED = 2 * FITS  # of the capacity: so much less than the head needs, and the referee's tolerance does not let it in
@@ -35,11 +35,8 @@ class Staircase:
     @cached_property
     def load(self) -> Floats:
         """Load of the started jobs by slot, without what ran before, shape (T,), NCU."""
-        jobs, slots = self.instance.columns, self.instance.horizon
-        ncu = jobs.ncu[: len(self.start)]
-        ends = np.minimum(self.start + jobs.duration[: len(self.start)], slots)
-        change = np.bincount(self.start, ncu, slots + 1) - np.bincount(ends, ncu, slots + 1)
-        return np.asarray(np.cumsum(change)[:slots])
+        jobs, count = self.instance.columns, len(self.start)
+        return occupied(self.start, self.start + jobs.duration[:count], jobs.ncu[:count], self.instance.horizon)
 
     @cached_property
     def empty(self) -> Bools:
@@ -80,13 +77,18 @@ class Staircase:
         late = np.maximum(0, self.start - instance.due[: len(self.start)])
         allotted = np.bincount(instance.day, self.cap * instance.capacity_ncu * h, minlength=len(instance.asked))
         allotted[0] += instance.allotted_ncu_h
-        undone = float((jobs.ncu * jobs.duration).sum()) - float(self.load.sum())
+        undone = instance.work - float(self.load.sum())
         return float(
             instance.carbon_price * h * (power @ instance.carbon)
             + instance.delay_penalty_per_ncu_h * h * (late @ jobs.ncu[: len(self.start)])
             + instance.daily_penalty_per_ncu_h * np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )
+
+
+def lateness(t: int, due: int, slots: int) -> int:
+    """What having begun by t adds to a job's lateness: summed over the slots from its start on, max(0, start - due)."""
+    return max(0, t - due) - (max(0, t + 1 - due) if t + 1 < slots else 0)
 
 
 def feasible(instance: VccInstance, wanted: Floats) -> Staircase:

@@ -9,7 +9,7 @@ import pyomo.environ as pyo
 
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import feasible, of
+from optsched.models.vcc.staircase import feasible, lateness, of
 from optsched.schedules.vcc import VccSchedule
 
 # of the capacity: a head that is too large for the data centre by less is taken to fit; solvers take a binary of 1 - 1e-6 for 1
@@ -71,15 +71,13 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
             cost += carbon[t] * power
         for d in days:
             mine = np.flatnonzero(instance.day == d).tolist()
-            asked = instance.daily_fraction * float(instance.asked[d]) - (instance.allotted_ncu_h if d == 0 else 0.0)
-            self._row(m.short[d] + h * sum(m.cap[t] for t in mine), asked / unit, None)
-        late = instance.due.tolist()
+            self._row(m.short[d] + h * sum(m.cap[t] for t in mine), float(instance.demanded[d]) / unit, None)
+        due = instance.due.tolist()
         for i in range(many):
             run = sum(begun(i, t) - begun(i, t - duration[i]) for t in range(slots))
             cost += instance.unfinished_penalty_per_ncu_h * h * unit * ncu[i] * (duration[i] - run)
-            # starting in t costs max(0, t - late); summed by parts over what has begun
             for t in range(submitted[i], slots):
-                charge = max(0, t - late[i]) - (max(0, t + 1 - late[i]) if t + 1 < slots else 0)
+                charge = lateness(t, due[i], slots)
                 cost += instance.delay_penalty_per_ncu_h * h * unit * ncu[i] * charge * begun(i, t)
         cost += instance.daily_penalty_per_ncu_h * unit * sum(m.short[d] for d in days)
         m.objective = pyo.Objective(expr=cost)

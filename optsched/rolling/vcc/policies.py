@@ -36,8 +36,8 @@ class Rolling:
 
     What the rest of a day will submit is not known: each past day's remainder after that hour is one of equally likely futures,
     and so is twice the largest (on the first day: multiples of the mean of the hours so far), and the penalty for the caps
-    that the day then lacks is the
-    mean over them. The caps that a plan's last staircase would have had stand in for those of the next.
+    that the day then lacks is the mean over them. The caps that a plan's last staircase would have had stand in for those of
+    the next.
     """
 
     def __init__(self, settings: Settings) -> None:

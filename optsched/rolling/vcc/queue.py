@@ -36,17 +36,17 @@ class CappedQueue(ABC):
 
     def __init__(self, instance: VccInstance) -> None:
         self.instance = instance
-        jobs, h = instance.columns, instance.slot_h
+        h = instance.slot_h
         self.capacity = instance.capacity_ncu
         self.slack = FITS * self.capacity
-        self.horizon, self.day_slots = instance.horizon, instance.day_slots
+        self.horizon = instance.horizon
         priced = instance.carbon_price * h * instance.carbon
         self.base_cost: list[float] = (priced * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)).tolist()
         self.load_cost: list[float] = (priced * instance.kw_per_ncu).tolist()
         self.room: list[float] = (self.capacity - instance.inflexible + self.slack).tolist()
-        self.work_ncu_h = float((jobs.ncu * jobs.duration).sum()) * h
+        self.work_ncu_h = instance.work * h
         self.due: Ints = instance.due
-        self.ends_day: list[bool] = (np.diff(instance.day, append=instance.day[-1] + 1) > 0).tolist()
+        self.ends_day: list[bool] = instance.ends_day.tolist()
         self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
         self.day: list[int] = instance.day.tolist()
         self.delay_price = instance.delay_penalty_per_ncu_h * h
@@ -61,8 +61,9 @@ class CappedQueue(ABC):
         self.allotted = self.instance.allotted_ncu_h
         self.cap: list[float] = []
         self.leaving: Floats = np.zeros(2 * self.horizon + 2)
-        self.own = np.diff(self.instance.running, prepend=0.0)
-        self.leaving[: self.horizon] -= self.own  # what runs already enters, and leaves, as the instance says
+        self.leaving[: self.horizon] -= np.diff(
+            self.instance.running, prepend=0.0
+        )  # what runs already enters, and leaves, as the instance says
         self.empty()
         self._next()
 

@@ -33,8 +33,7 @@ class VccSimulator:
         self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
         self.queue = queue(truth)
         self.event = "slot"
-        jobs, h = truth.columns, truth.slot_h
-        work = np.bincount(jobs.submitted, np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * h), truth.horizon)
+        work = np.bincount(truth.columns.submitted, truth.fresh_ncu_h, truth.horizon)
         day_starts = np.searchsorted(truth.day, truth.day)
         upto = np.concatenate([[0.0], np.cumsum(work)])
         self.asked_before = upto[:-1] - upto[day_starts] + np.where(truth.day == 0, truth.asked_ncu_h, 0.0)
@@ -84,9 +83,9 @@ class VccSimulator:
 
     def apply(self, decision: VccSchedule) -> list[dict[str, Any]]:
         """Carry the first cap out."""
-        before = self.queue.waiting
-        came = 0 if self.queue.now + 1 >= self.truth.horizon else int(np.diff(self.truth.arrived)[self.queue.now])
+        now, before, come = self.queue.now, self.queue.waiting, self.truth.arrived
         self.queue.step(decision.cap[0])
+        came = 0 if self.queue.ended else int(come[now + 1] - come[now])
         return [{"cap": decision.cap[0], "started": before + came - self.queue.waiting}]
 
     def history(self) -> VccSchedule:
