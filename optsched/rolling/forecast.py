@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from statistics import NormalDist
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Instance
 
 Forecast = Callable[[Floats, int, int, int], Floats]
 """(series of shape (R, T), present index, indices a day, seed) -> present and believed future, shape (R, T - now)."""
 
 DAY_AHEAD_ERROR = 0.1
+WAVES = 16  # cosines whose mean is the correlation of one innovation over target slots
+ALIKE_DAYS = 1 / 8  # targets three hours apart share 61 % of an innovation, six hours apart 13 %
 
 
 def perfect(series: Floats, now: int, day: int, seed: int) -> Floats:
@@ -34,12 +38,45 @@ def yesterday(series: Floats, now: int, day: int, seed: int) -> Floats:
 
 
 def noisy(series: Floats, now: int, day: int, seed: int, error: float = DAY_AHEAD_ERROR) -> Floats:
-    """The truth and a random walk: `error` of the mean size so far after a day, and more by the root of the lead."""
-    truth = series[:, now:]
-    steps = np.random.default_rng((seed, now)).standard_normal(truth.shape)
-    steps[:, 0] = 0.0
-    size = np.abs(series[:, : now + 1]).mean(axis=1, keepdims=True)
-    return np.asarray(truth + np.cumsum(steps, axis=1) * error * size / np.sqrt(day))
+    """The truth and one path of errors: a share `error` of the size a day ahead, more by the root of the lead, none at present.
+
+    The error of a target slot is the sum of the innovations that are still to come until then, one a slot, each shared by
+    neighbouring targets. An older forecast is the latest one and innovations that have passed, which say nothing of those to
+    come: the latest is all there is to know. For that the size must be the same at every issue time (older forecasts with
+    smaller errors would be worth keeping) and must not depend on the future: it is that of the first value, and 1 where that
+    is zero.
+    """
+    first = np.abs(series[:, :1])
+    size = np.where(first > 0.0, first, 1.0)
+    passed, waves, to_target = _innovations(seed, *series.shape, day)
+    unknown = to_target[:, now:] - passed[:, now] @ waves[now:].T
+    unknown[:, 0] = 0.0  # exactly, whatever the rounding
+    return np.asarray(series[:, now:] + unknown * error * size / np.sqrt(day))
+
+
+@lru_cache(maxsize=4)  # drawn once a replay: the same path at each issue time, and again on resuming
+def _innovations(seed: int, rows: int, slots: int, day: int) -> tuple[Floats, Floats, Floats]:
+    """Innovations as waves over target slots with normal amplitudes (spectral representation, Shinozuka and Deodatis 1991).
+
+    Returns
+    -------
+    Amplitudes summed up to each slot, shape (rows, slots, 2 WAVES); waves of norm 1 by target slot, shape (slots, 2 WAVES);
+    the sum of each target's innovations up to the target itself, shape (rows, slots).
+    """
+    quantiles = [NormalDist().inv_cdf(0.5 + (m + 0.5) / (2 * WAVES)) for m in range(WAVES)]
+    phase = np.outer(np.arange(slots), quantiles) / (ALIKE_DAYS * day)
+    waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=1) / np.sqrt(WAVES)
+    drawn = [np.random.default_rng((seed, row)).standard_normal((slots, 2 * WAVES)) for row in range(rows)]
+    passed = np.cumsum(np.array(drawn).reshape(rows, slots, 2 * WAVES), axis=1)
+    return passed, waves, np.einsum("rtw,tw->rt", passed, waves)
+
+
+def noise_seed(seed: int, truth: Instance, signal: str) -> int:
+    """The seed of a signal's noise, from that of a replay.
+
+    A policy knows the replay's seed, but not the truth's hash; and two signals with the same noise would uncover one another.
+    """
+    return int.from_bytes(hashlib.sha256(f"{seed} {truth.sha256} {signal}".encode()).digest()[:8])
 
 
 def fitted(series: Floats, now: int, day: int, seed: int) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, Instance
-from optsched.rolling.forecast import Forecast, perfect
+from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.schedules import check
 from optsched.schedules.base import Schedule, Violation
 
@@ -40,8 +40,7 @@ class SlotSimulator(ABC):
     stalled: ClassVar[bool] = False
 
     def __init__(self, truth: Any, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
-        self.truth, self.forecast = truth, forecast
-        self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
+        self.truth, self.forecast, self.seed = truth, forecast, seed
         self.period = self.default_period() if period_s is None else whole_slots("period", period_s, truth.slot_s)
         self.event = "submitted"
         submitted = truth.columns.submitted
@@ -85,6 +84,10 @@ class SlotSimulator(ABC):
     @abstractmethod
     def wakes(self) -> Iterable[int]:
         """Slots in which something comes about by itself, besides submissions and ends."""
+
+    def believed(self, signal: str, series: Floats, now: int, day: int) -> Floats:
+        """What is believed of a signal from its index `now` on, shape (R, T - now); series of shape (R, T)."""
+        return self.forecast(series, now, day, noise_seed(self.seed, self.truth, signal))
 
     @property
     def now_s(self) -> float:

@@ -40,7 +40,7 @@ class DeferrableSimulator(SlotSimulator):
     def show(self) -> DeferrableInstance:
         """Capacity believed less what runs; windows from now on."""
         day = max(1, round(86400 / self.truth.slot_s))
-        believed = self.forecast(self.capacity, self.now, day, self.seed)[0]
+        believed = self.believed("capacity", self.capacity, self.now, day)[0]
         left = np.maximum(0.0, believed - self.load[0, self.now :])
         return self.truth.model_copy(
             update={

@@ -69,7 +69,7 @@ class GeoSimulator(SlotSimulator):
         """GPUs left by what runs, signals as believed from the present signal slot on, slack that is left."""
         truth, ratio = self.truth, self.truth.slots_per_signal
         left = (truth.capacity[:, self.now :] - self.load[:, self.now :]).astype(np.int64).tolist()
-        price, carbon = (self._believed(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
+        price, carbon = (self._signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
         sites = tuple(
             site.model_copy(
                 update={
@@ -94,13 +94,13 @@ class GeoSimulator(SlotSimulator):
         shown.__dict__["paths"] = truth.paths  # the network does not change
         return shown
 
-    def _believed(self, field: str) -> Floats:
+    def _signal(self, field: str) -> Floats:
         truth, ratio = self.truth, self.truth.slots_per_signal
         phase = truth.now % ratio
         count = -(-(truth.horizon + phase) // ratio)
         series = np.array([getattr(site, field)[:count] for site in truth.sites], dtype=float)
         day = max(1, round(86400 / truth.signal_slot_s))
-        return self.forecast(series, (self.now + phase) // ratio, day, self.seed)
+        return self.believed(field, series, (self.now + phase) // ratio, day)
 
     def _rebased(self, j: int) -> Job:
         job = self.truth.jobs[j]

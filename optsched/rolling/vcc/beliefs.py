@@ -6,12 +6,12 @@ import numpy as np
 
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.rolling.forecast import Forecast, perfect
+from optsched.rolling.forecast import Forecast, noise_seed, perfect
 
 
 def believed_carbon(instance: VccInstance, now: int, forecast: Forecast, seed: int) -> Floats:
-    """Carbon from slot `now` on as believed then, shape (T - now,); never negative."""
-    believed = forecast(instance.carbon[None, :], now, instance.day_slots, seed)[0]
+    """Carbon from slot `now` on as believed then, shape (T - now,); never negative. `seed` is the replay's."""
+    believed = forecast(instance.carbon[None, :], now, instance.day_slots, noise_seed(seed, instance, "carbon"))[0]
     if instance.carbon_forecast is not None and forecast is not perfect:
         issued = instance.carbon_forecast[now][: len(believed)]
         believed[: len(issued)] = issued

@@ -8,13 +8,15 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.vcc import Job, VccInstance
-from optsched.rolling.forecast import Forecast, perfect
+from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import SNAPSHOT
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
 from optsched.schedules.base import Violation
 from optsched.schedules.vcc import VccSchedule, cap_violations
+
+BELIEVED_DIGITS = 6
 
 
 class VccSimulator:
@@ -29,9 +31,9 @@ class VccSimulator:
     def __init__(self, truth: VccInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         if period_s is not None and whole_slots("period", period_s, truth.slot_s) != 1:
             raise OptschedError(f"vcc sets a cap every slot: the period is {truth.slot_s:g} s, got {period_s:g}")
-        self.truth, self.forecast = truth, forecast
-        self.seed = seed ^ int(truth.sha256[:12], 16)  # a policy knows the replay's seed, and must not know the noise
+        self.truth, self.forecast, self.seed = truth, forecast, seed
         self.queue = queue(truth)
+        self.digits = max(BELIEVED_DIGITS, truth.units.grid.digits)  # a belief needs no finer grid than the truth
         self.event = "slot"
         work = np.bincount(truth.columns.submitted, truth.fresh_ncu_h, truth.horizon)
         day_starts = np.searchsorted(truth.day, truth.day)
@@ -53,7 +55,8 @@ class VccSimulator:
         now, truth = self.queue.now, self.truth
         if self.queue.ended:
             return None
-        inflexible = self.forecast(truth.inflexible[None, :], now, truth.day_slots, self.seed)[0]
+        noise = noise_seed(self.seed, truth, "inflexible")
+        inflexible = self.forecast(truth.inflexible[None, :], now, truth.day_slots, noise)[0]
         running = self.queue.runs_on()
         return truth.model_copy(
             update={
@@ -62,7 +65,7 @@ class VccSimulator:
                 "now": truth.now + now,
                 "carbon_kg_per_kwh": tuple(believed_carbon(truth, now, self.forecast, self.seed).tolist()),
                 "carbon_forecast": None,
-                "inflexible_ncu": tuple(np.maximum(0.0, inflexible).tolist()),
+                "inflexible_ncu": tuple(np.round(np.maximum(0.0, inflexible), self.digits).tolist()),
                 "running_ncu": tuple(running.tolist()),
                 "allotted_ncu_h": self.queue.allotted,
                 "asked_ncu_h": float(self.asked_before[now]),
