@@ -125,7 +125,7 @@ def test_noise_is_one_path() -> None:
 
 
 def test_noise_knows_nothing_but_the_first_value() -> None:
-    """Neither the future nor what has been seen since changes the errors: were the size to grow, old forecasts would be better."""
+    """Neither the future nor what has been seen since changes the errors: if the size grew, old forecasts would be better."""
     rng = np.random.default_rng(0)
     series, other = 1 + rng.random((2, 3, 60))
     other[:, 0] = series[:, 0]
