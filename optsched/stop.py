@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -74,3 +75,39 @@ class Clock:
     def elapsed_s(self) -> float:
         """Seconds since the clock was made."""
         return time.perf_counter() - self._began
+
+
+PER_JOB_S = 1.2e-5  # to make a schedule of found starts, check it, judge it and seal it, once a search has ended
+MOST_KEPT = 0.6  # of a limit, for that
+
+
+def deadline(seconds: float | None, jobs: int) -> float | None:
+    """When a search must end so that its schedule of `jobs` jobs is judged within the limit; None without one."""
+    return None if seconds is None else seconds - min(MOST_KEPT * seconds, PER_JOB_S * jobs)
+
+
+class Spare:
+    """Whether there is time left, asked every so often by what can end early with what it has.
+
+    Without a deadline no clock is asked: the same seed gives the same result.
+
+    Attributes
+    ----------
+    cut : whether somebody was told that time is out, so that a result may be less than it could be.
+    """
+
+    def __init__(
+        self, clock: Clock | None = None, until: float | None = None, stopped: Callable[[], bool] | None = None
+    ) -> None:
+        self._clock, self._until, self._stopped = clock or Clock(), until, stopped
+        self.cut = False
+
+    def __call__(self) -> bool:
+        """True while there is time."""
+        if not self.cut and (self.left_s() <= 0 or (self._stopped is not None and self._stopped())):
+            self.cut = True
+        return not self.cut
+
+    def left_s(self) -> float:
+        """Seconds to the deadline, infinite without one."""
+        return math.inf if self._until is None else self._until - self._clock.elapsed_s()

@@ -30,7 +30,16 @@ class Packing:
         self._begins: list[int] = begins.tolist()
         self._demand: list[float] = program.demand.tolist()
         self._duration: list[int] = program.duration.tolist()
-        self._window: dict[int, tuple[int, int]] = {}
+        some = begins[1:] > begins[:-1]
+        first, last = np.zeros((2, len(some)), dtype=np.int64)
+        if some.any():
+            first[some] = np.minimum.reduceat(program.start, begins[:-1][some])
+            last[some] = np.maximum.reduceat(program.start, begins[:-1][some])
+        unbroken = (last - first + 1 == np.diff(begins)) & (len(program.capacity) == 1)
+        self._first: list[int] = first.tolist()
+        self._last: list[int] = (last + program.duration).tolist()
+        self._unbroken: list[bool] = unbroken.tolist()  # every start of a window at the only place: slices do
+        self._sums = np.zeros(program.capacity.shape[1] + 1)
 
     @property
     def chosen(self) -> Ints:
@@ -44,23 +53,26 @@ class Packing:
     def net(self, job: int) -> Floats:
         """What each option of a job (now left out) would add to the objective; minus infinity where it does not fit."""
         p, some = self.program, self.options(job)
-        demand = self._demand[job]
-        place, start = p.place[some], p.start[some]
-        if job not in self._window:
-            self._window[job] = int(start.min()), int(start.max()) + self._duration[job]
-        first, last = self._window[job]
-        room = self.left[:, first:last]
+        demand, duration, first = self._demand[job], self._duration[job], self._first[job]
+        room = self.left[:, first : self._last[job]]
         if p.overload_price is None:
             lacks: Floats | Bools = room < demand - 1e-9
             if not lacks.any():
                 return p.value[some]
         else:
-            lacks = np.maximum(0.0, demand - np.maximum(room, 0.0))
-        short = np.zeros((len(room), last - first + 1), dtype=np.int32 if p.overload_price is None else np.float64)
-        np.cumsum(lacks, axis=1, out=short[:, 1:])
-        begin = place * short.shape[1] + (start - first)
-        flat = short.ravel()
-        added = flat[begin + self._duration[job]] - flat[begin]
+            lacks = demand - room
+            np.maximum(lacks, 0.0, out=lacks)
+            np.minimum(lacks, demand, out=lacks)
+        if self._unbroken[job]:
+            sums = self._sums[: room.shape[1] + 1]
+            np.add.accumulate(lacks[0], out=sums[1:])
+            added = sums[duration:] - sums[:-duration]
+        else:
+            short = np.zeros((len(room), room.shape[1] + 1), dtype=np.int32 if p.overload_price is None else np.float64)
+            np.cumsum(lacks, axis=1, out=short[:, 1:])
+            begin = p.place[some] * short.shape[1] + (p.start[some] - first)
+            flat = short.ravel()
+            added = flat[begin + duration] - flat[begin]
         if p.overload_price is None:
             return np.where(added > 0, -np.inf, p.value[some])
         return np.asarray(p.value[some] - p.overload_price * added)

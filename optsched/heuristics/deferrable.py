@@ -12,41 +12,57 @@ from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, to_schedule
 from optsched.schedules.deferrable import DeferrableSchedule, Start
+from optsched.stop import Spare
 
 
-def greedy(instance: DeferrableInstance, seed: int = 0) -> DeferrableSchedule:
+def greedy(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
     """Jobs by earliest slot, the larger first, each where it earns most after the overload that it adds."""
     options = program(instance)
     order = np.lexsort((-options.demand * options.duration, instance.columns.earliest))
-    return to_schedule(instance, options, construct(options, order))
+    return to_schedule(instance, options, construct(options, order, spare=spare))
 
 
 Rank = Callable[[DeferrableInstance], Floats]
 """Order of the jobs, shape (J,): the least first."""
 
 
-def dispatch(instance: DeferrableInstance, seed: int = 0, *, rank: Rank, slots: int | None = None) -> DeferrableSchedule:
+def dispatch(
+    instance: DeferrableInstance,
+    seed: int = 0,
+    *,
+    rank: Rank,
+    slots: int | None = None,
+    spare: Spare | None = None,
+) -> DeferrableSchedule:
     """Slot by slot, the jobs in their windows by rank, each started if it fits from there to its end (back-filling).
 
     A job that has waited so long that it earns nothing is left out.
 
     Parameters
     ----------
-    slots : only the first so many; a replay needs the present one.
+    slots : only the first so many; a replay needs the present one. spare : the slots until time is out.
     """
     jobs, left = instance.columns, instance.capacity_cores.copy()
+    longest = int(jobs.duration.max(initial=1))
     last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
     if instance.delay_penalty > 0:
         worth = np.ceil(jobs.cores * jobs.duration / instance.delay_penalty)  # slots of delay that eat it up
         worth = np.minimum(worth, instance.horizon + jobs.waited).astype(np.int64)
         last = np.minimum(last, jobs.earliest - jobs.waited + worth - 1)
-    waiting = np.argsort(rank(instance), kind="stable")
+    ranked = np.argsort(rank(instance), kind="stable")
+    came = np.argsort(jobs.earliest[ranked], kind="stable")  # places in the ranking, by arrival
+    upto = np.searchsorted(jobs.earliest[ranked][came], np.arange(instance.horizon + 1)).tolist()
+    waiting = np.zeros(0, dtype=np.int64)
     starts = []
     for slot in range(min(slots or instance.horizon, instance.horizon)):
-        waiting = waiting[last[waiting] >= slot]
-        here = waiting[(jobs.earliest[waiting] <= slot) & (jobs.cores[waiting] <= left[slot] + 1e-9)]
+        if spare is not None and not spare():
+            break
+        waiting = np.sort(np.concatenate([waiting, came[upto[slot] : upto[slot + 1]]]))
+        waiting = waiting[last[ranked[waiting]] >= slot]
+        here = ranked[waiting]
+        ahead = np.minimum.accumulate(left[slot : slot + longest])  # what is free from here on for so many slots
         begun = []
-        for j in here.tolist():
+        for j in here[jobs.cores[here] <= ahead[jobs.duration[here] - 1] + 1e-9].tolist():
             window = left[slot : slot + int(jobs.duration[j])]
             if window[0] < 1e-9:
                 break
@@ -55,7 +71,7 @@ def dispatch(instance: DeferrableInstance, seed: int = 0, *, rank: Rank, slots: 
                 begun.append(j)
                 starts.append(Start(job=instance.jobs[j].id, start=slot))
         if begun:
-            waiting = waiting[~np.isin(waiting, begun)]
+            waiting = waiting[~np.isin(here, begun)]
     return DeferrableSchedule(starts=tuple(starts))
 
 

@@ -7,31 +7,62 @@ from functools import partial
 
 import numpy as np
 
-from optsched.decomposition.construct import construct, densest_first
+from optsched.decomposition.construct import EVERY, densest_first, density, place
+from optsched.heuristics.parts import Part, how_many, parts, schedule
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.models.geo import program, to_schedule
 from optsched.models.time_indexed import Program
 from optsched.schedules.geo import GeoSchedule
+from optsched.stop import Spare
 
 Wish = Callable[[GeoInstance, Program], Floats]
 """How much each option is liked, shape (n,); minus infinity refuses it."""
+HASTE = 2.0  # what making all options and placing all jobs takes, in times of making the options
 
 
-def greedy(instance: GeoInstance, seed: int = 0) -> GeoSchedule:
-    """Jobs by utility a GPU-slot, each at the site and start that earn most among those that still fit."""
-    options, departure = program(instance)
-    return to_schedule(instance, options, departure, construct(options, densest_first(options)))
+def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
+    """Jobs by utility a GPU-slot, each at the site and start that earn most among those that still fit.
+
+    Where there is no time to look at all jobs first, a part of them is placed before the next is looked at.
+    """
+    jobs, count = len(instance.jobs), how_many(instance)
+    began = None if spare is None else spare.left_s()
+    made: list[Part] = []
+    hurried = False
+    worth = np.full(jobs, -np.inf)
+    for part in parts(instance, np.arange(jobs), strided=True):
+        made.append(part)
+        waiting = [part]
+        if spare is not None and not hurried:
+            left = spare.left_s()
+            each = (began - left) / len(made) if began is not None and left < np.inf else 0.0
+            hurried = each * (HASTE * count - len(made)) > left
+            waiting = made
+        for other in waiting if hurried else ():
+            place(other.packing, densest_first(other.options).tolist(), None, spare)
+        worth[part.rows] = density(part.options)
+        if spare is not None and not spare():
+            break
+    if not hurried:
+        for i, job in enumerate(np.argsort(-worth, kind="stable").tolist()):
+            if spare is not None and i and i % EVERY == 0 and not spare():
+                break
+            made[job % count].packing.insert(job // count)
+    return schedule(made)
 
 
-def dispatch(wish: Wish, instance: GeoInstance, seed: int = 0) -> GeoSchedule:
+def dispatch(wish: Wish, instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs as they are submitted, each at the option that it likes best among those that still fit."""
-    options, departure = program(instance)
-    order = np.argsort(instance.columns.submitted, kind="stable")
-    return to_schedule(instance, options, departure, construct(options, order, wish(instance, options)))
+    made = []
+    for part in parts(instance, np.argsort(instance.columns.submitted, kind="stable")):
+        made.append(part)
+        place(part.packing, range(len(part.rows)), wish(part.instance, part.options), spare)
+        if spare is not None and not spare():
+            break
+    return schedule(made)
 
 
-def in_order_of_arrival(wish: Wish) -> Callable[[GeoInstance, int], GeoSchedule]:
+def in_order_of_arrival(wish: Wish) -> Callable[..., GeoSchedule]:
     """A dispatch rule as a heuristic."""
     made = partial(dispatch, wish)
     made.__doc__ = wish.__doc__
