@@ -1,0 +1,83 @@
+"""A solver that lies gets no certificate, and a result that beats its own bound is told so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import CertificateError
+from optsched.solvers import BACKENDS, Outcome
+from tests.oracle import tiny
+
+
+def two_jobs() -> Any:
+    """Each takes the one core of one of two slots: 2 core-slots."""
+    job = {"cores": 1.0, "duration": 1, "earliest": 0, "latest": 1, "submitted": 0}
+    jobs = [{"id": name, **job} for name in "ab"]
+    return tiny.make("deferrable", slot_s=300, capacity=[1.0, 1.0], delay_penalty=0.0, overload_penalty=10.0, jobs=jobs)
+
+
+class Liar:
+    """HiGHS, but for what it says in the end."""
+
+    def __init__(self, lie: Any) -> None:
+        self.honest, self.lie = BACKENDS["highs"], lie
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.honest, name)
+
+    def solve(self, *given: Any) -> Outcome:
+        told: Outcome = self.lie(self.honest.solve(*given))
+        return told
+
+
+def half_more(outcome: Outcome) -> Outcome:
+    """The objective and its bound are half better than they are, in the sense of a minimisation."""
+    assert outcome.objective is not None
+    better = outcome.objective - 0.5 * abs(outcome.objective)
+    return replace(outcome, objective=better, bound=better)
+
+
+def half_less(outcome: Outcome) -> Outcome:
+    """A bound that the schedule beats."""
+    assert outcome.bound is not None
+    return replace(outcome, bound=outcome.bound + 0.5 * abs(outcome.bound))
+
+
+LIES = {
+    "infeasible": lambda outcome: Outcome("infeasible"),
+    "everything at once": lambda outcome: replace(outcome, x=np.ones_like(outcome.x)),
+    "worth more": half_more,
+    "a bound below": half_less,
+}
+
+
+def test_the_truth_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what follows is refused for the lie."""
+    monkeypatch.setitem(BACKENDS, "highs", Liar(lambda outcome: outcome))
+    result = optsched.solve(two_jobs(), "exact", backend="highs")
+    assert (result.objective, result.bound, result.solution) == (pytest.approx(2), pytest.approx(2), "optimal")
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_refused(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BACKENDS, "highs", Liar(LIES[lie]))
+    with pytest.raises(CertificateError):
+        optsched.solve(two_jobs(), "exact", backend="highs")
+
+
+@pytest.mark.parametrize("family", ["deferrable", "day_ahead"])
+def test_an_objective_beyond_its_bound_shows(family: str, examples: Any) -> None:
+    """To be maximised or minimised: nothing else is wrong with the figures, but the bound is on the wrong side."""
+    name = {"deferrable": "deferrable-small", "day_ahead": "day-ahead"}[family]
+    instance = optsched.load(examples / f"{name}.json")
+    found = optsched.solve(instance, "greedy")
+    assert found.objective is not None
+    away = 0.1 * abs(found.objective) * (-1 if instance.sense == "maximize" else 1)
+    for side, rules in ((away, ["objective beyond its bound"]), (-away, [])):
+        claims = {"bound": found.objective + side, "gap": 0.1, "termination": "gap_limit", "digest": None}
+        assert [v.rule for v in found.model_copy(update=claims).verify(instance)] == rules
