@@ -14,7 +14,7 @@ from optsched.instances.base import Instance
 from optsched.result import Result, certified, schedule_of
 from optsched.rooms import families, has, room
 from optsched.schedules.base import Schedule
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Spare, Stop, deadline, ends_early
 
 
 class Method(Protocol):
@@ -49,16 +49,18 @@ class Heuristic:
         start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
-        """Construct a schedule and return it or the start, whichever is better; it is too quick for limits."""
-        clock = Clock()
-        schedule, given = self.construct(instance, seed), schedule_of(start)
+        """Construct a schedule and return it or the start, whichever is better; what time does not suffice for is left out."""
+        clock, stop = Clock(), stop or Stop()
+        spare = Spare(clock, deadline(stop.seconds, instance.job_count))
+        limited = {"spare": spare} if stop.seconds is not None and ends_early(self.construct) else {}
+        schedule, given = self.construct(instance, seed, **limited), schedule_of(start)
         if given is not None:
             schedule = better(instance, feasible_start(instance, given, schedule), schedule)
         return certified(
             instance,
             schedule,
             method=self.name,
-            termination="iteration_limit",
+            termination="time_limit" if spare.cut else "iteration_limit",
             bound=None,
             seconds=clock.elapsed_s(),
             seed=seed,
@@ -154,7 +156,7 @@ def method(name: str, family: str, **configuration: Any) -> Method:
 def _read_options(name: str, construct: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """A heuristic's options as the numbers that they are, also where the command line gives their text."""
     read = {}
-    known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed")}
+    known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed", "spare")}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(f"{k} ({v})" for k, v in known.items()) or "none"

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import TypeVar
 
 from optsched.errors import OptschedError
@@ -93,7 +94,7 @@ class Spare:
 
     Attributes
     ----------
-    cut : whether somebody was told that time is out, so that a result may be less than it could be.
+    cut : whether something was left undone for want of time.
     """
 
     def __init__(
@@ -104,10 +105,15 @@ class Spare:
 
     def __call__(self) -> bool:
         """True while there is time."""
-        if not self.cut and (self.left_s() <= 0 or (self._stopped is not None and self._stopped())):
-            self.cut = True
-        return not self.cut
+        over = self.left_s() <= 0 or (self._stopped is not None and self._stopped())
+        self.cut |= over
+        return not over
 
     def left_s(self) -> float:
         """Seconds to the deadline, infinite without one."""
         return math.inf if self._until is None else self._until - self._clock.elapsed_s()
+
+
+def ends_early(construct: Callable[..., object]) -> bool:
+    """Whether a heuristic takes a `spare`; one that is quick however large the instance need not."""
+    return "spare" in signature(construct).parameters

@@ -7,16 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from optsched.heuristics.allocation.configurations import preferences, pressure
+from optsched.heuristics.allocation.nodes import Nodes
 from optsched.heuristics.allocation.spread import spread
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
 from optsched.models.allocation.options import Options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.stop import Spare
 
+EVERY = 64  # jobs: how often it is asked whether there is time
 Order = Callable[[AllocationInstance], Floats]
 
 
-def dispatch(instance: AllocationInstance, order: Order, held: Mapping[str, Assignment] | None = None) -> AllocationSchedule:
+def dispatch(
+    instance: AllocationInstance,
+    order: Order,
+    held: Mapping[str, Assignment] | None = None,
+    spare: Spare | None = None,
+) -> AllocationSchedule:
     """Place jobs by ascending `order` (ties by the file's order), back-filling past those that do not fit.
 
     Parameters
@@ -26,7 +34,7 @@ def dispatch(instance: AllocationInstance, order: Order, held: Mapping[str, Assi
     liked = preferences(instance)
     wishes = [[o for o in row if o >= 0] for row in liked.option.tolist()]
     ranked = np.argsort(order(instance), kind="stable")
-    return fill(instance, liked.listed, ranked.tolist(), wishes.__getitem__, held)
+    return fill(instance, liked.listed, ranked.tolist(), wishes.__getitem__, held, spare)
 
 
 def fill(
@@ -35,28 +43,37 @@ def fill(
     order: Sequence[int],
     wishes: Callable[[int], list[int]],
     held: Mapping[str, Assignment] | None = None,
+    spare: Spare | None = None,
 ) -> AllocationSchedule:
-    """Jobs in order, each at the first of its wishes (options, the best first) that fits, on the node with least room."""
+    """Jobs in order, each at the first of its wishes (options, the best first) that fits, on the node with least room.
+
+    Where time is out, the jobs placed so far are the schedule.
+    """
     free = {node.id: node.gpus for node in instance.nodes}
     placed = dict(held or {})
     for a in placed.values():
         free[a.node] -= a.gpus
-    members = [[instance.nodes[n].id for n in c.nodes] for c in instance.node_classes]
-    most = [max((free[n] for n in nodes), default=0) for nodes in members]
-    for j in order:
+    names = [node.id for node in instance.nodes]
+    rooms = [Nodes(c.gpus, [(max(0, free[names[n]]), n) for n in c.nodes]) for c in instance.node_classes]
+    unused = sum(max(0, left) for left in free.values())
+    kind, size = listed.node_class.tolist(), listed.gpus.tolist()
+    for i, j in enumerate(order):
+        if spare is not None and i and i % EVERY == 0 and not spare():
+            break
         job = instance.known_jobs[j]
         if job.id in placed:
             continue
         for o in wishes(j):
-            k, gpus = int(listed.node_class[o]), int(listed.gpus[o])
-            if gpus > most[k]:
+            k, gpus = kind[o], size[o]
+            found = rooms[k].take(gpus)  # best fit
+            if found is None:
                 continue
-            node = min((n for n in members[k] if free[n] >= gpus), key=lambda n: free[n])  # best fit
-            free[node] -= gpus
-            most[k] = max(free[n] for n in members[k])
-            placed[job.id] = Assignment(job=job.id, node=node, gpus=gpus)
+            left, node = found
+            rooms[k].put(left - gpus, node)
+            unused -= gpus
+            placed[job.id] = Assignment(job=job.id, node=names[node], gpus=gpus)
             break
-        if not any(most):
+        if not unused:
             break
     return AllocationSchedule(assignments=tuple(placed.values()))
 
@@ -98,12 +115,12 @@ RULES: dict[str, tuple[Order, bool]] = {
 """Name -> (order, whether running jobs may be preempted)."""
 
 
-def rule(name: str) -> Callable[[AllocationInstance, int], AllocationSchedule]:
+def rule(name: str) -> Callable[..., AllocationSchedule]:
     """The rule as a heuristic on a single snapshot."""
     order, preemptive = RULES[name]
 
-    def construct(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-        return spread(instance, dispatch(instance, order))
+    def construct(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
+        return spread(instance, dispatch(instance, order, spare=spare))
 
     kind = "running jobs may be preempted" if preemptive else "configurations stay as started"
     construct.__doc__ = f"{(order.__doc__ or '').strip().rstrip('.')}; in a replay {kind}."

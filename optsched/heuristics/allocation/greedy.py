@@ -6,12 +6,16 @@ from collections import defaultdict
 
 import numpy as np
 
+from optsched.heuristics.allocation.nodes import Nodes
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.options import Options, options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.stop import Spare
+
+EVERY = 256  # options: how often it is asked whether there is time
 
 
-def greedy(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+def greedy(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
     """One quick construction: a feasible schedule in milliseconds, and the start of `exact`.
 
     Cover the nodes that must be in use by a matching, then fill free GPUs with the options of most gain a GPU.
@@ -21,25 +25,26 @@ def greedy(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     order of gain a GPU go to the fullest node that has room.
     """
     listed = options(instance)
-    free = {k: [(c.gpus, n) for n in c.nodes] for k, c in enumerate(instance.node_classes)}
     taken: dict[int, tuple[int, int]] = {}  # job -> (node, gpus)
     if instance.use_all_nodes:
-        _cover(instance, listed, free, taken)
-    opened = {node for node, _ in taken.values()}
+        _cover(instance, listed, taken)
+    opened = dict(taken.values())
+    used = [Nodes(c.gpus, [(c.gpus - opened[n], n) for n in c.nodes if n in opened]) for c in instance.node_classes]
+    idle = [Nodes(c.gpus, [(c.gpus, n) for n in c.nodes if n not in opened]) for c in instance.node_classes]
     by_gain = np.argsort(listed.gain / np.maximum(listed.gpus, 1), kind="stable")
-    for o in by_gain[listed.gain[by_gain] < 0].tolist():
-        job, k, gpus = int(listed.job[o]), int(listed.node_class[o]), int(listed.gpus[o])
+    by_gain = by_gain[listed.gain[by_gain] < 0]
+    alone = (listed.gain + listed.energy)[by_gain] < 0  # whether the job gains more than a node of its own costs
+    columns = (listed.job[by_gain], listed.node_class[by_gain], listed.gpus[by_gain], alone)
+    for i, (job, k, gpus, pays) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        if spare is not None and i and i % EVERY == 0 and not spare():
+            break
         if job in taken:
             continue
-        fitting = [(left, n) for left, n in free[k] if left >= gpus]
-        if not fitting:
+        found = used[k].take(gpus) or (idle[k].take(gpus) if pays else None)
+        if found is None:
             continue
-        left, node = min(fitting, key=lambda slot: (slot[1] not in opened, slot[0], slot[1]))
-        if node not in opened and listed.gain[o] + listed.energy[o] >= 0:
-            continue  # a node of its own costs more than the job gains
-        opened.add(node)
-        free[k].remove((left, node))
-        free[k].append((left - gpus, node))
+        left, node = found
+        used[k].put(left - gpus, node)
         taken[job] = (node, gpus)
     return AllocationSchedule(
         assignments=tuple(
@@ -48,26 +53,22 @@ def greedy(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     )
 
 
-def _cover(
-    instance: AllocationInstance,
-    listed: Options,
-    free: dict[int, list[tuple[int, int]]],
-    taken: dict[int, tuple[int, int]],
-) -> None:
+def _cover(instance: AllocationInstance, listed: Options, taken: dict[int, tuple[int, int]]) -> None:
+    """A job of its own for every node that must be in use."""
     total = listed.gain + listed.energy
     best: dict[tuple[int, int], int] = {}
-    for o in np.argsort(total, kind="stable").tolist():
-        best.setdefault((int(listed.job[o]), int(listed.node_class[o])), o)
+    order = np.argsort(total, kind="stable")
+    for o, key in zip(
+        order.tolist(), zip(listed.job[order].tolist(), listed.node_class[order].tolist(), strict=True), strict=True
+    ):
+        best.setdefault(key, o)
     groups: dict[tuple[bool, ...], list[int]] = defaultdict(list)
     for j, signature in enumerate(map(tuple, instance.runnable.tolist())):
         groups[signature].append(j)
+    nodes = [iter(c.nodes) for c in instance.node_classes]
     for signature, flow in instance.matching.items():
         waiting = set(groups[signature])
         for k, count in flow.items():
             for j in sorted(waiting, key=lambda j: (total[best[j, k]], j))[:count]:
                 waiting.discard(j)
-                gpus = int(listed.gpus[best[j, k]])
-                index = next(i for i, (left, _) in enumerate(free[k]) if left == instance.node_classes[k].gpus)
-                left, node = free[k].pop(index)
-                free[k].append((left - gpus, node))
-                taken[j] = (node, gpus)
+                taken[j] = (next(nodes[k]), int(listed.gpus[best[j, k]]))

@@ -10,13 +10,16 @@ from optsched.heuristics.allocation.randomized_greedy import ITERATIONS, randomi
 from optsched.instances.allocation import AllocationInstance, Node
 from optsched.models.allocation.options import Options, options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.stop import Spare
 
 CANDIDATES = 40  # waiting jobs a class of nodes that are tried, those of most gain first
 ROUNDS = 20
 TINY = 1e-9
 
 
-def local_search(instance: AllocationInstance, schedule: AllocationSchedule, rounds: int = ROUNDS) -> AllocationSchedule:
+def local_search(
+    instance: AllocationInstance, schedule: AllocationSchedule, rounds: int = ROUNDS, spare: Spare | None = None
+) -> AllocationSchedule:
     """The schedule after improving moves, until a round over all nodes finds none; never worse by the proxy."""
     listed = options(instance)
     number = {job.id: j for j, job in enumerate(instance.known_jobs)}
@@ -26,7 +29,7 @@ def local_search(instance: AllocationInstance, schedule: AllocationSchedule, rou
         on[a.node].append(listed.index[number[a.job], kind[a.node], a.gpus])
     searched = _Search(instance, listed, on)
     for _ in range(rounds):
-        if not sum(searched.improve(node, kind[node.id]) for node in instance.nodes):
+        if not sum(searched.improve(node, kind[node.id]) for node in instance.nodes if spare is None or spare()):
             break
     return AllocationSchedule(
         assignments=tuple(
@@ -97,6 +100,9 @@ class _Search:
             made += 1
 
 
-def searched_greedy(instance: AllocationInstance, seed: int = 0, iterations: int = ITERATIONS) -> AllocationSchedule:
+def searched_greedy(
+    instance: AllocationInstance, seed: int = 0, iterations: int = ITERATIONS, *, spare: Spare | None = None
+) -> AllocationSchedule:
     """Algorithm 1, then a local search on its best construction."""
-    return local_search(instance, randomized_greedy(instance, seed, iterations))
+    found = randomized_greedy(instance, seed, iterations, spare=spare)
+    return local_search(instance, found, spare=spare) if spare is None or spare() else found

@@ -10,16 +10,17 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.options import options
 from optsched.models.allocation.urgency import urgency
 from optsched.schedules.allocation import AllocationSchedule
+from optsched.stop import Spare
 
 PRICE = 0.3  # of `Urgency.price`: an average GPU-second is worth less than one at the height of a queue
 
 
-def priced(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+def priced(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
     """Jobs by urgency (tardiness weight, faded by slack), each at the least energy, tardiness and price of its GPU time."""
-    return spread(instance, priced_dispatch(instance))
+    return spread(instance, priced_dispatch(instance, spare=spare))
 
 
-def priced_dispatch(instance: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+def priced_dispatch(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
     """The rule without opening idle nodes."""
     listed = options(instance)
     measured = urgency(instance, listed)
@@ -28,4 +29,4 @@ def priced_dispatch(instance: AllocationInstance, seed: int = 0) -> AllocationSc
     begin = np.searchsorted(listed.job, np.arange(len(instance.known_jobs) + 1))
     ranked = np.lexsort((score, listed.job))
     order = np.argsort(-measured.weight, kind="stable")
-    return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist())
+    return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist(), spare=spare)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.heuristics.allocation.configurations import Preferences, preferences, pressure
+from optsched.heuristics.allocation.dispatch import dispatch, slack
 from optsched.heuristics.allocation.spread import spread
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
 from optsched.schedules import evaluate
 from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.stop import Spare
 
 ITERATIONS = 1000
 SWAP = 0.3
 AMONG = 3
+DRAWN_A_S = 5e6  # jobs in a place of some construction, drawn in a second: under a limit no more are drawn than that
 
 
 def randomized_greedy(
@@ -22,6 +25,8 @@ def randomized_greedy(
     iterations: int = ITERATIONS,
     swap: float = SWAP,
     among: int = AMONG,
+    *,
+    spare: Spare | None = None,
 ) -> AllocationSchedule:
     """Algorithm 1: one deterministic construction and `iterations` random ones, the best by the proxy.
 
@@ -29,19 +34,26 @@ def randomized_greedy(
     w_j the weight of the one in front, and the configuration is drawn among the `among` first of those that meet the due date,
     with probability inversely proportional to cost. A job that does not fit takes its next configuration, late ones last,
     on the node with the least room that is enough; else it is postponed.
+
+    Where time is out, what the constructions have placed so far competes with the whole deterministic one.
     """
     if not instance.known_jobs or not instance.nodes:
         return AllocationSchedule(assignments=())
     rng = np.random.default_rng(seed)
+    rows, found = iterations + 1, []
+    if spare is not None and spare.left_s() < np.inf:
+        found = [spread(instance, dispatch(instance, slack, spare=spare))]
+        affordable = int(DRAWN_A_S * spare.left_s() / len(instance.known_jobs))
+        rows, spare.cut = min(rows, affordable), spare.cut or affordable < rows
+        if rows < 2:
+            return found[0]
     liked = preferences(instance)
-    order = _orders(rng, instance, iterations + 1, swap)
+    order = _orders(rng, instance, rows, swap)
     drawn = _draws(rng, liked, order, among)
-    chosen, node, objective = _construct(instance, liked, order, drawn)
-    best = min(
-        (spread(instance, _schedule(instance, liked, chosen[i], node[i])) for i in _leaders(objective)),
-        key=lambda schedule: evaluate(instance, schedule).objective,
-    )
-    return best
+    chosen, node, objective = _construct(instance, liked, order, drawn, spare)
+    few = _leaders(objective) if spare is None or spare() else _leaders(objective)[:1]
+    found += [spread(instance, _schedule(instance, liked, chosen[i], node[i])) for i in few]
+    return min(found, key=lambda schedule: evaluate(instance, schedule).objective)
 
 
 def _leaders(objective: Floats) -> list[int]:
@@ -83,7 +95,9 @@ def _draws(rng: np.random.Generator, liked: Preferences, order: Ints, among: int
     return drawn
 
 
-def _construct(instance: AllocationInstance, liked: Preferences, order: Ints, drawn: Ints) -> tuple[Ints, Ints, Floats]:
+def _construct(
+    instance: AllocationInstance, liked: Preferences, order: Ints, drawn: Ints, spare: Spare | None
+) -> tuple[Ints, Ints, Floats]:
     """Options (or -1) and nodes by construction and job, shapes (rows, J), and each construction's proxy."""
     rows, jobs = order.shape
     listed, width = liked.listed, liked.option.shape[1]
@@ -101,6 +115,8 @@ def _construct(instance: AllocationInstance, liked: Preferences, order: Ints, dr
     gpus_of = np.append(listed.gpus, 127)  # option -1 never fits
     class_of = np.append(listed.node_class, 0)
     for position in range(jobs):
+        if spare is not None and not spare():
+            break
         job = order[:, position]
         options = liked.option[job]
         lot = drawn[np.arange(rows), job]
