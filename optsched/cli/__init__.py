@@ -12,7 +12,9 @@ from typing import NoReturn
 
 import click
 
+from optsched import interrupts
 from optsched.errors import OptschedError
+from optsched.interrupts import INTERRUPTED
 
 
 class Verbs(click.Group):
@@ -48,13 +50,20 @@ def cli() -> None:
       optsched check x.json x.result.json
       optsched plot x.result.json -o x.png
 
-    Exit codes: 0 all is well, 1 no schedule or a broken rule, 2 bad input.
+    Exit codes: 0 all is well, 1 no schedule or a broken rule, 2 bad input, 130 after Ctrl-C, 143 after SIGTERM.
     """
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
-    code = _run(args)
+    interrupts.listen()
+    try:
+        code = _run(args)
+    except KeyboardInterrupt:  # once more, while the first was answered
+        code = INTERRUPTED
+    asked = interrupts.exit_code()
+    if asked is not None and code in (0, 1, INTERRUPTED):  # whatever has been kept, nobody may take it for the end
+        code = asked
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -78,7 +87,7 @@ def _run(args: Sequence[str] | None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        return 130
+        return interrupts.exit_code() or INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left, e.g. `| head`
         return 0

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from optsched.cli._show import certificate, console, header, number, percent
 from optsched.errors import InputError, OptschedError
-from optsched.files import read_bytes
+from optsched.files import can_be_written, is_node, read_bytes
 from optsched.instances import Instance, load
+from optsched.interrupts import keeping
 from optsched.result import RESULT_FORMAT, Result, load_result, relative_gap
 
 EPILOG = """\b
@@ -73,7 +74,7 @@ def command(
 ) -> int:
     """Solve instances, prove bounds, and judge every schedule by the independent referee.
 
-    Ctrl-C stops the solver and keeps the best schedule so far; a second Ctrl-C leaves at once.
+    Ctrl-C and SIGTERM stop the solver and keep the best schedule so far (exit codes 130 and 143); a second one leaves at once.
     """
     instances = [load(file) for file in files]
     targets = _targets(files, output)
@@ -86,36 +87,38 @@ def command(
         if not (quiet or as_json):
             out.print(header(instance))
         try:
-            result = _solve(
-                instance,
-                quiet or as_json,
-                method=method,
-                time_limit=time_limit,
-                gap=gap,
-                seed=seed,
-                start=start,
-                options=settings,
-                **choices,
-            )
+            with keeping():
+                result = results[file] = _solve(
+                    instance,
+                    quiet or as_json,
+                    method=method,
+                    time_limit=time_limit,
+                    gap=gap,
+                    seed=seed,
+                    start=start,
+                    options=settings,
+                    **choices,
+                )
+                beside = file if target is None else os.path.relpath(file, target.parent)
+                reference = result.instance.model_copy(update={"file": beside})
+                result = results[file] = result.model_copy(update={"instance": reference})
+                unsaved = None if target is None else _unsaved(result, target)
         except OptschedError as error:
             if len(files) == 1:
                 raise
             failed = True
             click.echo(f"error: {file}: {error}", err=True)
             continue
-        beside = file if target is None else os.path.relpath(file, target.parent)
-        reference = result.instance.model_copy(update={"file": beside})
-        result = results[file] = result.model_copy(update={"instance": reference})
         if as_json:
             click.echo(json.dumps(result.to_json()))
         elif quiet:
             out.print(_line(file, result), markup=False, soft_wrap=True)
         else:
             out.print(certificate(instance, result))
-        if target is not None:
-            result.save(target)
-            if not (quiet or as_json):
+            if target is not None and unsaved is None:
                 out.print(f"written to {target}", markup=False, soft_wrap=True)
+        if unsaved is not None:
+            raise unsaved
         if not (quiet or as_json):
             out.print()
         if result.termination == "interrupted":
@@ -126,6 +129,15 @@ def command(
         return 2
     done = len(results) == len(files)
     return 0 if done and all(r.solution != "none" and r.termination != "error" for r in results.values()) else 1
+
+
+def _unsaved(result: Result, target: Path) -> OptschedError | None:
+    """Save before anything is printed, which may fail too; what kept it from being saved is told after the result."""
+    try:
+        result.save(target)
+    except OptschedError as error:
+        return error
+    return None
 
 
 def _solve(instance: Instance, silent: bool, **how: Any) -> Result:
@@ -178,13 +190,17 @@ def _named(files: tuple[str, ...], output: str | None) -> list[Path | None]:
             raise OptschedError(f"{', '.join(sorted(twice))}: equal file names would write the same result")
         targets = [path / f"{stem}.result.json" for stem in stems]
     else:
-        if not path.name.endswith((".json", ".json.gz")):
+        if not is_node(path) and not path.name.endswith((".json", ".json.gz")):
             raise InputError(path, "", "a result file ends in .json or .json.gz")
         if not path.parent.is_dir():
             raise InputError(path.parent, "", "no such folder")
         targets = [path]
     for target in targets:
-        if not os.access(target.parent, os.W_OK):
+        if is_node(target):  # /dev/null, a pipe: reading it to see what it holds would block
+            if not can_be_written(target):
+                raise InputError(target, "", "cannot be written to")
+            continue
+        if not target.is_dir() and not can_be_written(target):
             raise InputError(target.parent, "", "is a folder that cannot be written to")
         if any(target.resolve() == Path(file).resolve() for file in files):
             raise InputError(target, "", "is an instance that is being solved; give the result another name")

@@ -1,0 +1,114 @@
+"""Requests to stop: Ctrl-C and SIGTERM (`timeout`, Slurm and containers send it), and stretches of work in which they wait.
+
+Both raise a KeyboardInterrupt, so that whoever keeps what it has on Ctrl-C keeps it on SIGTERM too. Without `listen`, as in a
+program that imports optsched, nothing here has any effect.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+INTERRUPTED = 128 + signal.SIGINT  # exit code
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
+@dataclass
+class _Requests:
+    """What has come: the first signal, how many, whether one waits, and how many stretches of work make it wait."""
+
+    first: int | None = None
+    count: int = 0
+    waiting: bool = False
+    holds: int = 0
+    keeping: bool = False
+    deaf: bool = False
+
+
+_requests = _Requests()
+
+
+def listen() -> None:
+    """Take Ctrl-C and SIGTERM as requests, unless whoever started the process has them ignored or handled."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _come)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _come)
+
+
+def _come(number: int, frame: FrameType | None) -> None:
+    _requests.first = _requests.first or number
+    _requests.count += 1
+    if _requests.deaf:
+        return
+    if _requests.holds and _requests.count == 1:  # whoever asks twice does not want to wait
+        _requests.waiting = True
+        return
+    _raise()
+
+
+def _raise() -> None:
+    _requests.waiting = False
+    raise Terminated if _requests.first == signal.SIGTERM else KeyboardInterrupt
+
+
+def check() -> None:
+    """Raise again what has come, in case that somebody has caught it on the way."""
+    if _requests.count:
+        _raise()
+
+
+def exit_code() -> int | None:
+    """130 after Ctrl-C, 143 after SIGTERM, None where nothing has come; later ones change nothing any more."""
+    _requests.deaf = True
+    return None if _requests.first is None else 128 + _requests.first
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """A request waits until the end of the block; a second one does not."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _requests.holds += 1
+    try:
+        yield
+    finally:
+        if not _requests.keeping or _requests.holds > 1:
+            _requests.holds -= 1
+        if _requests.waiting and not _requests.holds:
+            _raise()
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Within a block that is `held`: here a request counts at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    holds, _requests.holds = _requests.holds, 0
+    try:
+        if _requests.waiting:
+            _raise()
+        yield
+    finally:
+        _requests.holds = holds
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """What has been held once in here stays so until the end: what a solver has found is judged and written first."""
+    _requests.keeping = True
+    try:
+        yield
+    finally:
+        _requests.keeping, _requests.holds = False, 0
+        if _requests.waiting:
+            _raise()
