@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.instances.base import Floats
+from optsched.interrupts import heard, held
 from optsched.stop import Clock
 
 GRACE_S = 0.4
@@ -102,9 +103,9 @@ class Monitor:
 
 
 def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None) -> None:
-    """Run `work` in a thread until it ends, or until shortly after `deadline_s` on the monitor's clock, or Ctrl-C.
+    """Run `work` in a thread until it ends, or until shortly after `deadline_s` on the monitor's clock, Ctrl-C or SIGTERM.
 
-    The first Ctrl-C asks the solver to stop and gives it the same grace; a second one leaves at once.
+    The first of them asks the solver to stop and gives it the same grace; a second one leaves at once.
     """
     failure: list[BaseException] = []
 
@@ -117,21 +118,23 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
     thread = threading.Thread(target=guarded, daemon=True, name="optsched-solver")
     thread.start()
     leave_at = None if deadline_s is None else deadline_s + GRACE_S
-    while thread.is_alive():
-        try:
-            thread.join(POLL_S)
-            monitor.show()
-            now = monitor.clock.elapsed_s()
-            if deadline_s is not None and now >= deadline_s and monitor.stopping is None:
-                monitor.stop("time_limit")
-            if leave_at is not None and now >= leave_at:
-                monitor.left_behind = thread.is_alive()
-                return
-        except KeyboardInterrupt:
-            again = monitor.stopping == "interrupted"
-            monitor.stop("interrupted")
-            leave_at = monitor.clock.elapsed_s() + (0 if again else GRACE_S)
-    monitor.show()
+    with held():  # a request counts while the solver is waited for, and never between that and what it has found
+        while thread.is_alive():
+            try:
+                with heard():
+                    thread.join(POLL_S)
+                    monitor.show()
+                now = monitor.clock.elapsed_s()
+                if deadline_s is not None and now >= deadline_s and monitor.stopping is None:
+                    monitor.stop("time_limit")
+                if leave_at is not None and now >= leave_at:
+                    monitor.left_behind = thread.is_alive()
+                    return
+            except KeyboardInterrupt:
+                again = monitor.stopping == "interrupted"
+                monitor.stop("interrupted")
+                leave_at = monitor.clock.elapsed_s() + (0 if again else GRACE_S)
+        monitor.show()
     if failure:
         raise failure[0]
 
