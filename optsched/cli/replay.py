@@ -16,8 +16,9 @@ from rich.text import Text
 
 from optsched.cli._show import console, header, number, percent, unit
 from optsched.errors import InputError, OptschedError
-from optsched.files import write_bytes
+from optsched.files import can_be_written, write_bytes
 from optsched.instances import Instance, load
+from optsched.interrupts import INTERRUPTED, keeping
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ def command(
     """Replay an instance event by event; every policy is judged by the same referee on what it really cost or earned.
 
     A policy sees a snapshot: the jobs submitted so far, what capacity is left, and a forecast; nothing else of the future.
+    Ctrl-C and SIGTERM end it between two decisions (exit codes 130 and 143): --log gets what happened so far, and so does -o
+    where it is a whole schedule; a --checkpoint goes on with --resume.
     """
+    from optsched.rolling.loop import Interrupted
     from optsched.rolling.policy import Settings
 
     instance = load(instance_file)
@@ -91,7 +95,7 @@ def command(
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
     for file in (output, log_file):
-        if file is not None and (Path(file).is_dir() or not os.access(Path(file).resolve().parent, os.W_OK)):
+        if file is not None and not can_be_written(file):
             raise InputError(file, "", "cannot be written")
     out = console()
     out.print(header(instance))
@@ -100,23 +104,54 @@ def command(
     kept = {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
     best = _bound(instance, bool(bound)) if bound or (bound is None and len(chosen) > 1) else None
     results: list[Result] = []
-    try:
-        results.extend(_one(instance, name, settings=taken[name], bound=best, **given, **kept) for name in chosen)
-    except KeyboardInterrupt:
-        if results:
-            out.print(_table(instance, results, best))
-        again = f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else ""
-        raise click.ClickException(f"interrupted in {chosen[len(results)]}{again}") from None
-    out.print(_table(instance, results, best))
+    stopped: KeyboardInterrupt | None = None
+    with keeping():  # what has happened is written before a request to stop counts
+        try:
+            results.extend(_one(instance, name, settings=taken[name], bound=best, **given, **kept) for name in chosen)
+        except KeyboardInterrupt as interrupted:
+            stopped, at = interrupted, chosen[len(results)]
+            results += [stopped.result] if isinstance(stopped, Interrupted) and stopped.result is not None else []
+        unsaved = _unsaved(instance_file, results, output, log_file, lines.getvalue())
+    if results:
+        out.print(_table(instance, results, best))
     for result in results:
         if result.message:
             out.print(f"{result.method}: {result.message}", markup=False, soft_wrap=True)
-    if output is not None:
-        file = os.path.relpath(instance_file, Path(output).resolve().parent)
-        results[0].model_copy(update={"instance": results[0].instance.model_copy(update={"file": file})}).save(output)
-    if log_file is not None:
-        write_bytes(log_file, lines.getvalue().encode())
-    return 0
+    if stopped is not None:
+        click.echo(f"interrupted in {at}{_left(stopped, output, checkpoint)}", err=True)
+    for error in unsaved:
+        raise error
+    return 0 if stopped is None else INTERRUPTED
+
+
+def _unsaved(file: str, results: list[Result], output: str | None, log: str | None, lines: str) -> list[OptschedError]:
+    """Write before anything is printed, which may fail too; what kept a file from being written is told at the end."""
+    found = []
+    try:
+        if output is not None and results:
+            beside = os.path.relpath(file, Path(output).resolve().parent)
+            reference = results[0].instance.model_copy(update={"file": beside})
+            results[0].model_copy(update={"instance": reference}).save(output)
+    except OptschedError as error:
+        found.append(error)
+    try:
+        if log is not None and (results or lines):
+            write_bytes(log, lines.encode())
+    except OptschedError as error:
+        found.append(error)
+    return found
+
+
+def _left(stopped: KeyboardInterrupt, output: str | None, checkpoint: str | None) -> str:
+    """How far it came, what became of the result, and how to go on."""
+    from optsched.rolling.loop import Interrupted
+
+    said = ""
+    if isinstance(stopped, Interrupted):
+        said = f" after {stopped.decisions} decisions"
+        if output is not None and stopped.result is None:
+            said += f"; {output} is not written: what happened so far is no whole schedule ({stopped.why})"
+    return said + (f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else "")
 
 
 def _settings(family: str, names: tuple[str, ...], settings: Settings) -> dict[str, Settings]:

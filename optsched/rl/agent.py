@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,6 +53,14 @@ class Agent:
         out = float((weights @ x + bias)[0])
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
         return float(to_cap(out))
+
+    @property
+    def sha256(self) -> str:
+        """Of all that it acts by."""
+        found = hashlib.sha256(repr((self.clip, self.activation, self.squash)).encode())
+        for array in (self.mean, self.scale, *(array for pair in self.layers for array in pair)):
+            found.update(np.ascontiguousarray(array, dtype=float).tobytes())
+        return found.hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write an ``.npz`` without pickles, atomically."""

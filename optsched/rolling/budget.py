@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from optsched.errors import CertificateError, OptschedError
-from optsched.rolling.policy import Policy
+from optsched.rolling.policy import Lasting, Policy
 from optsched.schedules.base import Schedule
 
 PR_SET_PDEATHSIG = 1
@@ -92,13 +92,22 @@ class Budgeted:
             self.pipe.close()
         self.process = self.pipe = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"policy": self.policy, "seconds": self.seconds, "process": None, "pipe": None}
+    def state(self) -> Any:
+        """What the policy remembers of the decisions that came in time."""
+        assert isinstance(self.policy, Lasting)
+        return self.policy.state()
+
+    def restore(self, state: Any) -> None:
+        """Go on with a new worker."""
+        assert isinstance(self.policy, Lasting)
+        self.close()
+        self.policy.restore(state)
 
 
 def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) -> None:
     other_end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for request in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group; the parent decides what to do about it
+        signal.signal(request, signal.SIG_IGN)
     _ask_kernel_to_end_with_parent()
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     while True:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.instances.files import validated
 from optsched.result import Result
 from optsched.rolling.policy import Settings
 from optsched.rooms import room
-from optsched.schedules import check
+from optsched.schedules import check, parse
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
@@ -56,6 +57,23 @@ class RollingHorizon:
         assert left is not None
         self.plan, self.decided_s = left, snapshot.now_s
         return left
+
+    def state(self) -> dict[str, Any]:
+        """Seed, plan and times, and the last result where the next plan starts from its prices."""
+        priced = self.result if self.result is not None and self.result.shadow_prices is not None else None
+        return {
+            "seed": self.seed,
+            "planned_s": self.planned_s,
+            "decided_s": self.decided_s,
+            "plan": None if self.plan is None else self.plan.model_dump(mode="json"),
+            "result": None if priced is None else priced.model_copy(update={"schedule": None, "incumbents": ()}).to_json(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with that plan."""
+        self.seed, self.planned_s, self.decided_s = state["seed"], state["planned_s"], state["decided_s"]
+        self.plan = None if state["plan"] is None else parse(self.family, state["plan"], "plan")
+        self.result = None if state["result"] is None else validated(Result, state["result"], "result")
 
     def _warm(self, left: Schedule | None, snapshot: Any) -> Schedule | Result | None:
         """What to start from: what is left of the plan and, where the last method had prices, those of the slots to come."""

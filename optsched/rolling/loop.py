@@ -2,102 +2,44 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
-from optsched.errors import CertificateError, OptschedError
+from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Instance
+from optsched.interrupts import held
 from optsched.result import Result, certified
-from optsched.rolling.budget import Budgeted, OutOfTime
-from optsched.rolling.checkpoint import Checkpoint
+from optsched.rolling.budget import Budgeted
+from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
-from optsched.rolling.policy import Policy, Settings
+from optsched.rolling.policy import Lasting, Policy, Settings
 from optsched.rolling.policy import policy as named_policy
-from optsched.rolling.simulator import Simulator
+from optsched.rolling.run import Run
 from optsched.rooms import room
-from optsched.schedules import evaluate
+from optsched.schedules import check
 from optsched.stop import Clock
 
-MOST_STALLS = 100  # decisions in a row that leave everything idle
 SHORTEST_S = 1e-3  # period; time must go on in float64
 EVERY = 50  # decisions between checkpoints, or
 OFTEN_S = 10.0  # seconds
 Tell = Callable[[dict[str, Any]], None]
 
 
-@dataclass
-class Counts:
-    """What the final table shows besides the referee's figures."""
+class Interrupted(KeyboardInterrupt):
+    """A replay that was asked to stop, by Ctrl-C or SIGTERM, with what had happened by then.
 
-    seconds: list[float] = field(default_factory=list)
-    fallbacks: list[str] = field(default_factory=list)
+    Attributes
+    ----------
+    decisions : how many had been carried out. result : what happened, judged; None where that is no whole schedule yet.
+    why : what it lacks.
+    """
 
-    def figures(self) -> dict[str, float]:
-        """Decisions, fallbacks, and seconds a decision (median, 99th percentile)."""
-        spent = np.array(self.seconds or [0.0])
-        return {
-            "decisions": len(self.seconds),
-            "fallbacks": len(self.fallbacks),
-            "decision_s_median": float(np.median(spent)),
-            "decision_s_p99": float(np.quantile(spent, 0.99)),
-        }
-
-
-@dataclass
-class Run:
-    """A replay between two decisions: all that a checkpoint keeps."""
-
-    simulator: Simulator
-    policy: Policy
-    rescue: Callable[[Any, int], Any]
-    seed: int
-    counts: Counts = field(default_factory=Counts)
-    stalls: int = 0
-    given_up: bool = False
-    spent_s: float = 0.0
-
-    def step(self, costs: bool) -> dict[str, Any] | None:
-        """Decide once; a row of the log, or None when nothing is left to decide."""
-        simulator = self.simulator
-        snapshot = simulator.snapshot()
-        if snapshot is None:
-            return None
-        began = time.perf_counter()
-        self.given_up = self.given_up or self.stalls > MOST_STALLS
-        decision, failure = (None, "nothing got on for too long") if self.given_up else self._decide(snapshot)
-        if decision is None:
-            assert failure is not None
-            decision = self.rescue(snapshot, self.seed)
-            self.counts.fallbacks.append(failure)
-        self.counts.seconds.append(time.perf_counter() - began)
-        row: dict[str, Any] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
-        row["decision"] = simulator.apply(decision)
-        self.stalls = self.stalls + 1 if simulator.stalled else 0
-        row |= {"fallback": failure} if failure else {}
-        if costs:
-            row["objective"] = evaluate(simulator.truth, simulator.history()).objective
-        return row
-
-    def _decide(self, snapshot: Any) -> tuple[Any, str | None]:
-        """The policy's decision, or None and what was wrong with it."""
-        name = getattr(self.policy, "name", type(self.policy).__name__)
-        try:
-            decision = self.policy.decide(snapshot)
-            decision = decision.schedule if isinstance(decision, Result) else decision
-            broken = self.simulator.refuses(snapshot, decision)
-        except CertificateError:
-            raise
-        except OutOfTime as error:
-            return None, f"{name} {error}"
-        except Exception as error:
-            return None, f"{name} raised {type(error).__name__}: {error}"
-        return (None, f"{name}: {broken[0]}") if broken else (decision, None)
+    def __init__(self, decisions: int, result: Result | None, why: str | None) -> None:
+        super().__init__(f"interrupted after {decisions} decisions")
+        self.decisions, self.result, self.why = decisions, result, why
 
 
 def replay(
@@ -126,12 +68,15 @@ def replay(
         signals' future. settings : window, re-planning, budget of a decision, history.
     log : called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.
     progress : called with the same rows and what is left.
-    checkpoint : a folder that keeps the replay every `every` decisions. resume : go on from there.
+    checkpoint : a folder that keeps the replay every `every` decisions, locked for as long as it goes on. resume : go on from
+        there. The policy needs `state()` and `restore(state)`, as every named one has; see `Lasting`.
     bound : what is proven of every schedule, online or not, for the result's gap.
 
     Raises
     ------
-    OptschedError : no such policy or forecast, a setting that it does not take, or the family has no replay.
+    OptschedError : no such policy or forecast, a setting that it does not take, the family has no replay, or a checkpoint that
+        cannot be used.
+    Interrupted : a KeyboardInterrupt, with what had happened until then.
     """
     settings, clock = settings or Settings(), Clock()
     _fitting_history(instance, settings.history)
@@ -143,6 +88,8 @@ def replay(
     name = policy if isinstance(policy, str) else type(policy).__name__
     if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
         raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
+    if checkpoint is not None and not isinstance(acting, Lasting):
+        raise OptschedError(f"policy {name} cannot be kept in a checkpoint: it has no state() and restore(state)")
     simulator = room("rolling", instance.problem).SIMULATOR(instance, period_s, named_forecast(forecast), seed)
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
@@ -152,39 +99,52 @@ def replay(
     for word in ("window_s", "replan_s", "budget_s"):
         options[word] = getattr(settings, word)
     options["history"] = None if settings.history is None else settings.history.sha256
-    keeper = None
+    keeper, spent = None, 0.0
     if checkpoint is not None:
-        given = {"truth": instance, "history": settings.history}
-        keeper = Checkpoint(checkpoint, {"instance": instance.sha256, "seed": seed} | options, given)
-        run = _take_up(keeper, run, resume, log)
+        keeper = Checkpoint(checkpoint, {"instance": instance.sha256, "seed": seed} | options)
+
+    def result(termination: str) -> Result:
+        fallbacks = run.counts.fallbacks
+        return certified(
+            instance,
+            run.simulator.history(),
+            method=f"replay:{name}",
+            termination=termination,
+            bound=bound,
+            seconds=spent + clock.elapsed_s(),
+            seed=seed,
+            options=options | {"figures": run.counts.figures() | run.simulator.figures()},
+            message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
+        )
+
     try:
-        while (row := run.step(log is not None or keeper is not None)) is not None:
+        if keeper is not None:
+            spent = _take_up(keeper, run, resume, log)
+        with held():  # a decision is carried out, kept and told as a whole
+            while (step := run.step(log is not None or keeper is not None)) is not None:
+                if keeper is not None:
+                    keeper.append(step.row | {"kept": step.kept})
+                    if len(run.counts.seconds) % every == 0 or clock.elapsed_s() > OFTEN_S:
+                        spent, clock = spent + clock.elapsed_s(), Clock()
+                        keeper.save(_memory(run), spent)
+                if log is not None:
+                    log(step.row)
+                if progress is not None:
+                    progress(step.row | {"left": run.simulator.unfinished})
             if keeper is not None:
-                keeper.append(row)
-                if len(run.counts.seconds) % every == 0 or clock.elapsed_s() > OFTEN_S:
-                    run.spent_s, clock = run.spent_s + clock.elapsed_s(), Clock()
-                    keeper.save(run)
-            if log is not None:
-                log(row)
-            if progress is not None:
-                progress(row | {"left": run.simulator.unfinished})
+                keeper.save(_memory(run), spent + clock.elapsed_s())
+            return result("iteration_limit")
+    except KeyboardInterrupt as stopped:
+        if not run.whole:
+            raise
+        broken = check(instance, run.simulator.history())
+        happened = None if broken else result("interrupted")
+        raise Interrupted(len(run.counts.seconds), happened, str(broken[0]) if broken else None) from stopped
     finally:
         if isinstance(run.policy, Budgeted):
             run.policy.close()
-    if keeper is not None:
-        keeper.save(run)
-    fallbacks = run.counts.fallbacks
-    return certified(
-        instance,
-        run.simulator.history(),
-        method=f"replay:{name}",
-        termination="iteration_limit",
-        bound=bound,
-        seconds=run.spent_s + clock.elapsed_s(),
-        seed=seed,
-        options=options | {"figures": run.counts.figures() | run.simulator.figures()},
-        message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
-    )
+        if keeper is not None:
+            keeper.close()
 
 
 def _fitting_history(instance: Instance, history: Instance | None) -> None:
@@ -207,15 +167,40 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
         raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
 
 
-def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> Run:
-    """The kept run with its log told again, or the given one at its beginning."""
+def _memory(run: Run) -> Any:
+    assert isinstance(run.policy, Lasting)
+    return run.policy.state()
+
+
+def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> float:
+    """Bring the run to where the checkpoint is, with its log told again; the seconds that it took until then."""
+    assert isinstance(run.policy, Lasting)
     if not resume:
-        keeper.begin()
-        return run
+        keeper.begin(run.policy.state())
+        return 0.0
     kept = keeper.resume()
+    rows = []
+    for number, line in enumerate([] if kept is None else kept.lines, 1):
+        try:
+            more = line.pop("kept")
+            follows = run.again(line, more)
+        except Exception:
+            follows = False
+        if not follows:
+            said = "does not follow from the lines before: another program, or another version of it, has written it"
+            raise InputError(keeper.folder / LOG, f"line {number}", said)
+        rows.append(line)
+    if kept is not None:
+        try:
+            run.policy.restore(kept.memory)
+        except OptschedError:
+            raise
+        except Exception as error:
+            said = f"is nothing that the policy can restore ({type(error).__name__}: {error})"
+            raise InputError(keeper.folder / STATE, "policy", said) from None
+    keeper.go_on()
     if kept is None:
-        return run
-    for row in kept[1] if log is not None else ():
+        keeper.save(run.policy.state(), 0.0)
+    for row in rows if log is not None else ():
         log(row)  # type: ignore[misc]
-    found: Run = kept[0]
-    return found
+    return 0.0 if kept is None else kept.spent_s

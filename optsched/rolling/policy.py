@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
@@ -21,6 +21,17 @@ class Policy(Protocol):
 
     def decide(self, snapshot: Any) -> Schedule:
         """A schedule for the snapshot, of which the present is carried out."""
+
+
+@runtime_checkable
+class Lasting(Policy, Protocol):
+    """A policy that a checkpoint can keep: `state` says what it remembers, as JSON, and `restore` makes it remember that."""
+
+    def state(self) -> Any:
+        """All that later decisions depend on, of what JSON can write: it is read back by the same program."""
+
+    def restore(self, state: Any) -> None:
+        """Go on from what `state` said, after a `reset`; lists come back for tuples, and keys are strings."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,14 @@ class Heuristic:
         """The heuristic's schedule."""
         self.seed += 1
         return self.construct(snapshot, self.seed)
+
+    def state(self) -> int:
+        """The last seed."""
+        return self.seed
+
+    def restore(self, state: int) -> None:
+        """Go on after that seed."""
+        self.seed = int(state)
 
 
 Factory = Callable[[Settings], Policy]

@@ -18,6 +18,7 @@ from optsched.decomposition.construct import construct, densest_first
 from optsched.decomposition.core import optimise
 from optsched.decomposition.dual import Relaxation, solve_dual
 from optsched.instances.base import Bools, Floats
+from optsched.instances.files import validated
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Settings
 from optsched.rooms import room
@@ -79,6 +80,7 @@ class PricedHorizon:
         """Forget what was seen, but for the history."""
         self.rng = np.random.default_rng(seed)
         self.arrivals: Arrivals | None = None
+        self.came: list[tuple[int, Any]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
         self.priced_at = self.first = 0
@@ -105,23 +107,56 @@ class PricedHorizon:
 
     def _observe(self, snapshot: Any) -> None:
         if self.arrivals is None:
-            day = max(1, round(86400 / snapshot.slot_s))
-            self.arrivals = Arrivals(max(1, round(3600 / snapshot.slot_s)), day)
-            past = self.settings.history
-            if past is not None:
-                phase = past.now % day  # type: ignore[attr-defined]
-                self.arrivals.begin(phase + past.horizon)  # type: ignore[attr-defined]
-                for job in past.jobs:  # type: ignore[attr-defined]
-                    self.arrivals.add(phase + job.submitted, room("rolling", self.family).at(job, 0))
-                whole = -(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block  # type: ignore[attr-defined]
-                self.before = range(*whole)
-            self.arrivals.begin(snapshot.now + snapshot.horizon)
+            self._open(snapshot.slot_s, snapshot.now + snapshot.horizon)
             self.first = snapshot.now
-            self.seen = {job.id for job in snapshot.jobs}  # what waited at the beginning says little about what comes
+            self.seen = {job.id for job in snapshot.jobs}
         for job in snapshot.jobs:
             if job.id not in self.seen:
                 self.seen.add(job.id)
-                self.arrivals.add(snapshot.now, job)
+                self._add(snapshot.now, job)
+
+    def _open(self, slot_s: float, slots: int) -> None:
+        """Arrivals of the history, and room for those of `slots` slots."""
+        day = max(1, round(86400 / slot_s))
+        self.arrivals = Arrivals(max(1, round(3600 / slot_s)), day)
+        self.stretch = slot_s, slots
+        past = self.settings.history
+        if past is not None:
+            phase = past.now % day  # type: ignore[attr-defined]
+            self.arrivals.begin(phase + past.horizon)  # type: ignore[attr-defined]
+            for job in past.jobs:  # type: ignore[attr-defined]
+                self.arrivals.add(phase + job.submitted, room("rolling", self.family).at(job, 0))
+            whole = -(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block  # type: ignore[attr-defined]
+            self.before = range(*whole)
+        self.arrivals.begin(slots)
+
+    def _add(self, slot: int, job: Any) -> None:
+        assert self.arrivals is not None
+        self.arrivals.add(slot, job)
+        self.came.append((slot, job))
+
+    def state(self) -> dict[str, Any]:
+        """The generator of futures, the prices, and the arrivals that were seen; the history is given again."""
+        return {
+            "rng": self.rng.bit_generator.state,
+            "prices": None if self.prices is None else self.prices.tolist(),
+            "priced_at": self.priced_at,
+            "first": self.first,
+            "stretch": None if self.arrivals is None else self.stretch,
+            "seen": sorted(self.seen),
+            "came": [[slot, job.model_dump(mode="json")] for slot, job in self.came],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with them."""
+        self.rng.bit_generator.state = state["rng"]
+        self.prices = None if state["prices"] is None else np.array(state["prices"], dtype=float)
+        self.priced_at, self.first, self.seen = state["priced_at"], state["first"], set(state["seen"])
+        if state["stretch"] is not None:
+            self._open(*state["stretch"])
+        kind = room("instances", self.family).Job
+        for slot, job in state["came"]:
+            self._add(slot, validated(kind, job, "came"))
 
     def _price(self, snapshot: Any) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""

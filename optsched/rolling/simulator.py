@@ -31,11 +31,17 @@ class Simulator(Protocol):
     @property
     def stalled(self) -> bool: ...
 
+    def due(self) -> bool:
+        """Go to the time of the next decision; False when nothing is left to decide."""
+
     def snapshot(self) -> Instance | None:
         """An instance re-based to the present, or None when nothing is left to decide."""
 
     def refuses(self, snapshot: Any, decision: Any) -> list[Violation]:
         """Why a decision cannot be carried out."""
+
+    def present(self, decision: Any) -> Schedule:
+        """The part of a decision that `apply` looks at: what a checkpoint keeps of it."""
 
     def apply(self, decision: Any) -> list[dict[str, Any]]:
         """Carry the present part of a decision out, go to the next event, and say what was started, moved or stopped."""

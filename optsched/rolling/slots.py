@@ -105,16 +105,28 @@ class SlotSimulator(ABC):
             self.seen += 1
         self.waiting = [j for j in self.waiting if self.alive(j)]
 
-    def snapshot(self) -> Instance | None:
-        """The waiting jobs re-based to the present, the capacity left, and what is believed of the signals."""
+    def due(self) -> bool:
+        """Go to the next submission where nothing waits."""
         while not self.waiting and self.seen < len(self.submissions) and self.now < self.truth.horizon:
             self.now, self.event = int(self.submissions[self.seen]), "submitted"
             self._submit()
-        return self.show() if self.waiting and self.now < self.truth.horizon else None
+        return bool(self.waiting) and self.now < self.truth.horizon
+
+    def snapshot(self) -> Instance | None:
+        """The waiting jobs re-based to the present, the capacity left, and what is believed of the signals."""
+        return self.show() if self.due() else None
 
     def refuses(self, snapshot: Instance, decision: Schedule) -> list[Violation]:
         """The referee's word on the whole plan."""
         return check(snapshot, decision)
+
+    def present(self, decision: Any) -> Schedule:
+        """What it wants done now, and the next thing that it wants done later: until then nobody is asked."""
+        now = [start for start in decision.starts if self.next_slot(start) <= 0]
+        later = [start for start in decision.starts if self.next_slot(start) > 0]
+        first = [min(later, key=self.next_slot)] if later else []
+        part: Schedule = decision.model_copy(update={"starts": tuple(now + first)})
+        return part
 
     def apply(self, decision: Any) -> list[dict[str, Any]]:
         """Start what is to start now, and go to the next event."""

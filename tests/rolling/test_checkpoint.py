@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import random
 import subprocess
 import sys
@@ -53,7 +52,7 @@ def survives(examples: Path, tmp_path: Path, family: str, moments: int) -> None:
     assert done.returncode == 0, done.stderr
     assert kills > 0
     assert (parts / "log").read_bytes() == (whole / "log").read_bytes()
-    assert (state / "log.jsonl").read_bytes() == (whole / "log").read_bytes()
+    assert told(state / "log.jsonl") == [json.loads(line) for line in (whole / "log").read_text().splitlines()]
     results = [json.loads((folder / "result.json").read_text()) for folder in (whole, parts)]
     for key in ("schedule", "objective", "components", "message", "seed"):
         assert results[0][key] == results[1][key]
@@ -68,6 +67,14 @@ def test_killed_and_resumed(examples: Path, tmp_path: Path, family: str) -> None
 @pytest.mark.parametrize("family", FILES)
 def test_killed_thirty_times_in_all(examples: Path, tmp_path: Path, family: str) -> None:
     survives(examples, tmp_path, family, 10)
+
+
+def told(log: Path) -> list[dict[str, Any]]:
+    """The rows of a checkpoint's log, without what is kept besides."""
+    rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
+    for row in rows:
+        del row["kept"]
+    return rows
 
 
 class Crash(BaseException):
@@ -103,7 +110,7 @@ def test_every_policy_can_be_kept(examples: Path, tmp_path: Path, family: str, p
     result = replay(instance, policy, resume=True, log=again.append, **kept)
     assert again == whole
     assert result.schedule == expected.schedule
-    assert (tmp_path / "log.jsonl").read_text() == "".join(json.dumps(row) + "\n" for row in whole)
+    assert told(tmp_path / "log.jsonl") == whole
 
 
 @pytest.fixture(scope="module")
@@ -138,23 +145,3 @@ def test_resume_needs_a_folder(examples: Path, tmp_path: Path) -> None:
     assert "--checkpoint" in one_line(run("replay", examples / "armida.json", "--resume"))
     empty = one_line(run("replay", examples / "armida.json", "--checkpoint", tmp_path / "none", "--resume"))
     assert "holds no checkpoint" in empty
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param(lambda whole: whole[: len(whole) // 2], id="truncated"),
-        pytest.param(lambda whole: b"", id="empty"),
-        pytest.param(lambda whole: b"rubbish" + whole, id="rubbish"),
-        pytest.param(lambda whole: pickle.dumps((1, 2, 3)), id="foreign"),
-    ],
-)
-def test_a_damaged_state_is_one_line(examples: Path, tmp_path: Path, damage: Any) -> None:
-    instance = optsched.load(examples / FILES["allocation"])
-    replay(instance, "edf", checkpoint=tmp_path)
-    state = tmp_path / "state.pickle"
-    state.write_bytes(damage(state.read_bytes()))
-    with pytest.raises(optsched.OptschedError) as refused:
-        replay(instance, "edf", checkpoint=tmp_path, resume=True)
-    assert "state.pickle" in str(refused.value)
-    assert "\n" not in str(refused.value)

@@ -39,6 +39,14 @@ class NonPreemptive:
         self.held = {a.job: a for a in decision.assignments}
         return decision
 
+    def state(self) -> list[dict[str, Any]]:
+        """The assignments that are held, in order."""
+        return [a.model_dump(mode="json") for a in self.held.values()]
+
+    def restore(self, state: list[dict[str, Any]]) -> None:
+        """Hold these."""
+        self.held = {a.job: a for a in (Assignment(**entry) for entry in state)}
+
 
 def optimum(model: type[LookAhead], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     """The exact optimum of a snapshot objective."""

@@ -60,9 +60,13 @@ class AllocationSimulator:
         self.preemptions = self.migrations = 0
         self.now_s = min((job.submit_s for job in instance.jobs), default=0.0)
 
+    def due(self) -> bool:
+        """Until all work is done; time has come to the next event already."""
+        return any(self.left.values())
+
     def snapshot(self) -> AllocationInstance | None:
         """The submitted unfinished jobs with their remaining times, or None when all work is done."""
-        if not any(self.left.values()):
+        if not self.due():
             return None
         known = [job for job in self.truth.jobs if job.submit_s <= self.now_s and self.left[job.id]]
         jobs = tuple(self._remaining(job) for job in known)
@@ -83,6 +87,10 @@ class AllocationSimulator:
     def unfinished(self) -> int:
         """Jobs with work left."""
         return sum(left > 0 for left in self.left.values())
+
+    def present(self, decision: AllocationSchedule) -> AllocationSchedule:
+        """All of it."""
+        return decision
 
     def apply(self, decision: AllocationSchedule) -> list[dict[str, Any]]:
         """Start, stop and move jobs as decided, then go to the next event."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from optsched.heuristics.day_ahead import greedy
@@ -45,6 +47,14 @@ class DayAhead:
             self.day, self.caps = day, self._plan(snapshot)
         self.today = float(snapshot.asked[0])
         return VccSchedule(cap=(self.caps.pop(0) if self.caps else 1.0,), starts=())
+
+    def state(self) -> list[Any]:
+        """Loads of past days and of today, the day, and the caps to come."""
+        return [self.days, self.today, self.day, self.caps]
+
+    def restore(self, state: list[Any]) -> None:
+        """Remember them."""
+        self.days, self.today, self.day, self.caps = state
 
     def _plan(self, snapshot: VccInstance) -> list[float]:
         if not self.days:

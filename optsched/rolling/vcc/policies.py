@@ -81,6 +81,14 @@ class Rolling:
             sums = stairs.filled
         return VccSchedule(cap=(float(best.cap[0]),), starts=())
 
+    def state(self) -> list[tuple[int, list[float]]]:
+        """What was submitted, by day."""
+        return list(self.submitted.items())
+
+    def restore(self, state: list[tuple[int, list[float]]]) -> None:
+        """Remember it."""
+        self.submitted = dict(state)
+
     def _coming(self, snapshot: VccInstance) -> Floats:
         """NCU-hours that the rest of the day may submit, shape (futures,)."""
         day, slot = divmod(snapshot.now, snapshot.day_slots)
@@ -107,6 +115,21 @@ class Learnt:
         """What the agent says to the 27 numbers that it knows."""
         self.cap = self.agent.act(observe(self.cap, snapshot))
         return VccSchedule(cap=(self.cap,), starts=())
+
+    def state(self) -> dict[str, Any]:
+        """The last cap, and who set it."""
+        return {"cap": self.cap, "agent": self.agent.sha256}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on after that cap.
+
+        Raises
+        ------
+        OptschedError : it was another agent's.
+        """
+        if state["agent"] != self.agent.sha256:
+            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        self.cap = float(state["cap"])
 
 
 def _ruled(rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, settings: Settings) -> Policy:

@@ -50,6 +50,10 @@ class VccSimulator:
         """Slots still to come: each is a decision."""
         return self.truth.horizon - self.queue.now
 
+    def due(self) -> bool:
+        """Every slot of the horizon."""
+        return not self.queue.ended
+
     def snapshot(self) -> VccInstance | None:
         """What may be known now."""
         now, truth = self.queue.now, self.truth
@@ -83,6 +87,10 @@ class VccSimulator:
         if not decision.cap:
             return [Violation("no cap for the present slot")]
         return cap_violations(decision.cap)
+
+    def present(self, decision: VccSchedule) -> VccSchedule:
+        """Its first cap."""
+        return VccSchedule.model_construct(cap=(float(decision.cap[0]),), starts=())
 
     def apply(self, decision: VccSchedule) -> list[dict[str, Any]]:
         """Carry the first cap out."""
