@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import optsched
+from optsched.instances.generators import osdec
+from optsched.rl.agent import agent
+from optsched.rolling.checkpoint import Checkpoint
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
+from optsched.rooms import room
 from tests.cli.test_cli import one_line, run
 from tests.oracle import tiny
 
@@ -145,3 +151,231 @@ def test_resume_needs_a_folder(examples: Path, tmp_path: Path) -> None:
     assert "--checkpoint" in one_line(run("replay", examples / "armida.json", "--resume"))
     empty = one_line(run("replay", examples / "armida.json", "--checkpoint", tmp_path / "none", "--resume"))
     assert "holds no checkpoint" in empty
+
+
+@pytest.mark.parametrize(
+    ("family", "policy", "given"),
+    [
+        ("deferrable", "rolling", {"forecast": "noisy", "replan_s": 900}),
+        ("deferrable", "rolling", {"learns": True, "replan_s": 900}),
+        ("deferrable", "rolling", {"budget_s": 60}),
+        ("deferrable", "rolling:decomposition", {"replan_s": 900, "window_s": 3600}),
+        ("geo", "rolling", {"forecast": "fitted"}),
+        ("geo", "rolling:decomposition", {"replan_s": 900}),
+        ("geo", "rolling:exact", {"replan_s": 900, "budget_s": 60}),
+        ("vcc", "rolling", {"forecast": "noisy:0.3"}),
+        ("vcc", "rolling:exact", {"replan_s": 7200}),
+        ("vcc", "vcc-sac", {"budget_s": 60}),
+        ("allocation", "fifo", {"period_s": 120.0}),
+        ("allocation", "randomized-greedy", {"budget_s": 60}),
+        ("allocation", "rolling", {}),
+    ],
+)
+def test_crashed_again_and_again(examples: Path, tmp_path: Path, family: str, policy: str, given: dict[str, Any]) -> None:
+    """Every five decisions, with a checkpoint every two: plans, prices, futures, workers and forecasts go on as they were."""
+    instance = optsched.load(examples / FILES[family])
+    given = {"seed": 5} | given
+    if given.pop("learns", False):
+        given["history"] = osdec(1, 1, jobs=20, horizon=48, window=6, seed=9)
+    whole: list[Any] = []
+    expected = optsched.replay(instance, policy, log=whole.append, **given)
+    again: list[Any] = []
+    result = None
+    for life in range(len(whole)):
+        count = 0
+        again.clear()
+
+        def crash(row: dict[str, Any]) -> None:
+            nonlocal count
+            count += 1
+            if count == 5:
+                raise Crash
+
+        try:
+            kept = {"checkpoint": tmp_path, "every": 2, "resume": life > 0}
+            result = optsched.replay(instance, policy, log=again.append, progress=crash, **kept, **given)
+            break
+        except Crash:
+            continue
+    assert life >= min(2, len(whole) // 5)
+    assert again == whole
+    assert result is not None
+    assert result.schedule == expected.schedule
+    assert result.message == expected.message
+    figures = [{k: v for k, v in r.options["figures"].items() if not k.startswith("decision_s")} for r in (result, expected)]
+    assert figures[0] == figures[1]
+
+
+def bytes_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def edited(key: str, value: Any) -> Callable[[bytes], bytes]:
+    return lambda whole: (json.dumps(json.loads(whole) | {key: value}) + "\n").encode()
+
+
+DAMAGES: list[tuple[str, str, Callable[[bytes], bytes], str]] = [
+    ("header.json", "empty", lambda whole: b"", "is empty"),
+    ("header.json", "truncated", lambda whole: whole[: len(whole) // 2], "is not valid JSON"),
+    ("header.json", "bytes", lambda whole: bytes(range(256)), "is not valid JSON"),
+    ("header.json", "list", lambda whole: b"[]", "expected a JSON object"),
+    ("header.json", "format", edited("format", "optsched-checkpoint/9"), 'format: expected "optsched-checkpoint/2"'),
+    ("header.json", "version", edited("optsched", "0.0.9"), 'optsched: the checkpoint was made with "0.0.9", this is'),
+    ("header.json", "more", edited("more", 1), "more: the checkpoint was made with 1, this is null"),
+    ("log.jsonl", "empty", lambda whole: b"", "has 0 bytes, the state was made with at least"),
+    ("log.jsonl", "rubbish", lambda whole: b"rubbish\n" + whole, "line 1: is no JSON object"),
+    ("log.jsonl", "appended", lambda whole: whole + b"rubbish\n", "is no JSON object"),
+    ("log.jsonl", "zeros", lambda whole: whole[:20] + b"\0" * (len(whole) - 20), "was changed after it was written"),
+    (
+        "log.jsonl",
+        "digit",
+        lambda whole: whole.replace(b'"waiting": 2', b'"waiting": 3', 1),
+        "was changed after it was written",
+    ),
+    ("log.jsonl", "swapped", lambda whole: b"".join(sorted(whole.splitlines(True))), "was changed after it was written"),
+    ("state.json", "empty", lambda whole: b"", "is empty"),
+    ("state.json", "truncated", lambda whole: whole[: len(whole) // 2], "is not valid JSON"),
+    ("state.json", "rubbish", lambda whole: b"rubbish" + whole, "is not valid JSON"),
+    ("state.json", "pickle", lambda whole: pickle.dumps((1, 2, 3)), "is not valid JSON"),
+    ("state.json", "number", lambda whole: b"7", "expected a JSON object"),
+    ("state.json", "format", edited("format", 1), "format: expected"),
+    ("state.json", "lines", edited("log_lines", -1), "log_lines: must be"),
+    ("state.json", "policy", edited("policy", {"held": 1}), "digest: does not fit"),
+    ("state.json", "reformatted", lambda whole: json.dumps(json.loads(whole), indent=1).encode(), "digest: does not fit"),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"), [(f, d, s) for f, _, d, s in DAMAGES], ids=[f"{f}-{i}" for f, i, _, _ in DAMAGES]
+)
+def test_garbage_is_one_line_and_nothing_is_written(
+    examples: Path, finished: Path, tmp_path: Path, file: str, damage: Callable[[bytes], bytes], said: str
+) -> None:
+    for name, data in bytes_in(finished).items():
+        (tmp_path / name).write_bytes(damage(data) if name == file else data)
+    before = bytes_in(tmp_path)
+    with pytest.raises(optsched.InputError) as refused:
+        replay(optsched.load(examples / FILES["allocation"]), "edf", checkpoint=tmp_path, resume=True)
+    assert str(refused.value).startswith(str(tmp_path / file))
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert bytes_in(tmp_path) == before
+
+
+def test_the_header_is_read_before_the_state(examples: Path, finished: Path, tmp_path: Path) -> None:
+    for name, data in bytes_in(finished).items():
+        (tmp_path / name).write_bytes(b"rubbish" if name == "state.json" else data)
+    words = ["replay", examples / "armida.json", "--policy", "edf", "--checkpoint", tmp_path, "--resume"]
+    assert "state.json" in one_line(run(*words))
+    assert "header.json: seed: the checkpoint was made with 0, this is 1" in one_line(run(*words, "--seed", "1"))
+
+
+def test_files_of_two_checkpoints_do_not_mix(examples: Path, finished: Path, tmp_path: Path) -> None:
+    """A state with the log of another seed, whose decisions are the same."""
+    instance = optsched.load(examples / FILES["allocation"])
+    replay(instance, "edf", checkpoint=tmp_path, seed=1)
+    (tmp_path / "state.json").write_bytes((finished / "state.json").read_bytes())
+    with pytest.raises(optsched.InputError, match=r"is of another replay|has \d+ bytes"):
+        replay(instance, "edf", checkpoint=tmp_path, seed=1, resume=True)
+
+
+def test_a_log_that_the_program_would_not_write(examples: Path, finished: Path, tmp_path: Path) -> None:
+    """Files that fit each other, of a program that carries the same decision out otherwise."""
+    lines = (finished / "log.jsonl").read_text().splitlines(keepends=True)
+    told = json.loads(lines[1])
+    told["decision"][0]["gpus"] += 1
+    lines[1] = json.dumps(told) + "\n"
+    keeper = Checkpoint(
+        tmp_path, {k: v for k, v in json.loads((finished / "header.json").read_text()).items() if k != "optsched"}
+    )
+    keeper.begin(json.loads((finished / "state.json").read_text())["policy"])
+    for line in lines:
+        keeper.append(json.loads(line))
+    keeper.save(json.loads((finished / "state.json").read_text())["policy"], 1.0)
+    keeper.close()
+    with pytest.raises(optsched.InputError, match="line 2: does not follow from the lines before"):
+        replay(optsched.load(examples / FILES["allocation"]), "edf", checkpoint=tmp_path, resume=True)
+
+
+class Runs:
+    """Unpickled, it runs a command."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_an_old_pickle_is_never_opened(examples: Path, tmp_path: Path, resume: list[str]) -> None:
+    old, ran = tmp_path / "old", tmp_path / "ran"
+    old.mkdir()
+    (old / "state.pickle").write_bytes(pickle.dumps(Runs(ran)))
+    (old / "log.jsonl").write_text("{}\n")
+    before = bytes_in(old)
+    told = one_line(run("replay", examples / "armida.json", "--policy", "edf", "--checkpoint", old, *resume))
+    assert "state.pickle: was made by an older version and cannot be opened safely" in told
+    assert bytes_in(old) == before
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_files_of_somebody_else_are_kept(examples: Path, tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "log.jsonl").write_text("mine")
+    with pytest.raises(optsched.InputError, match=r"is there without a header\.json"):
+        replay(optsched.load(examples / FILES["allocation"]), "edf", checkpoint=tmp_path, resume=resume)
+    assert bytes_in(tmp_path) == {"log.jsonl": b"mine"}
+
+
+class Forgets:
+    """A policy as in docs/online.md."""
+
+    def reset(self, seed: int) -> None:
+        self.count = seed
+
+    def decide(self, snapshot: Any) -> Any:
+        self.count += 1
+        return room("heuristics", snapshot.problem).HEURISTICS["randomized-greedy"](snapshot, self.count)
+
+
+class Remembers(Forgets):
+    def state(self) -> Any:
+        return {"count": self.count}
+
+    def restore(self, state: Any) -> None:
+        self.count = state["count"]
+
+
+class Confides(Remembers):
+    def state(self) -> Any:
+        return {"count": {1, 2}}
+
+
+def test_a_policy_of_ones_own(examples: Path, tmp_path: Path) -> None:
+    instance = optsched.load(examples / FILES["allocation"])
+    with pytest.raises(optsched.OptschedError, match=r"Forgets cannot be kept in a checkpoint: it has no state\(\)"):
+        replay(instance, Forgets(), checkpoint=tmp_path / "x")
+    with pytest.raises(optsched.InputError, match="cannot be written as JSON"):
+        replay(instance, Confides(), checkpoint=tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+    def crash(row: dict[str, Any]) -> None:
+        if row["time_s"] > 2000:
+            raise Crash
+
+    kept: dict[str, Any] = {"checkpoint": tmp_path, "every": 2}
+    with pytest.raises(Crash):
+        replay(instance, Remembers(), progress=crash, **kept)
+    result = replay(instance, Remembers(), resume=True, **kept)
+    assert result.schedule == replay(instance, Remembers()).schedule
+
+
+def test_another_agent_in_the_same_file_is_refused(examples: Path, tmp_path: Path) -> None:
+    mine, state = tmp_path / "mine.npz", tmp_path / "state"
+    instance = optsched.load(examples / FILES["vcc"])
+    agent("vcc-ppo").save(mine)
+    replay(instance, f"agent:{mine}", checkpoint=state)
+    agent("vcc-sac").save(mine)
+    with pytest.raises(optsched.OptschedError, match="not the one that the checkpoint was made with"):
+        replay(instance, f"agent:{mine}", checkpoint=state, resume=True)
