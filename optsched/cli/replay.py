@@ -150,7 +150,7 @@ def _left(stopped: KeyboardInterrupt, output: str | None, checkpoint: str | None
     if isinstance(stopped, Interrupted):
         said = f" after {stopped.decisions} decisions"
         if output is not None and stopped.result is None:
-            said += f"; {output} is not written: what happened so far is no whole schedule ({stopped.why})"
+            said += f"; {output} is not written: what happened so far is no whole schedule yet"
     return said + (f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else "")
 
 

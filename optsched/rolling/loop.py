@@ -33,13 +33,13 @@ class Interrupted(KeyboardInterrupt):
 
     Attributes
     ----------
-    decisions : how many had been carried out. result : what happened, judged; None where that is no whole schedule yet.
-    why : what it lacks.
+    decisions : how many had been carried out. result : what happened, judged; None where that is no whole schedule, as in
+        `allocation` while work is left, and in `vcc` before the last slot.
     """
 
-    def __init__(self, decisions: int, result: Result | None, why: str | None) -> None:
+    def __init__(self, decisions: int, result: Result | None) -> None:
         super().__init__(f"interrupted after {decisions} decisions")
-        self.decisions, self.result, self.why = decisions, result, why
+        self.decisions, self.result = decisions, result
 
 
 def replay(
@@ -137,9 +137,9 @@ def replay(
     except KeyboardInterrupt as stopped:
         if not run.whole:
             raise
-        broken = check(instance, run.simulator.history())
-        happened = None if broken else result("interrupted")
-        raise Interrupted(len(run.counts.seconds), happened, str(broken[0]) if broken else None) from stopped
+        count = len(run.counts.seconds)
+        whole = count > 0 and not check(instance, run.simulator.history())
+        raise Interrupted(count, result("interrupted") if whole else None) from stopped
     finally:
         if isinstance(run.policy, Budgeted):
             run.policy.close()
