@@ -29,7 +29,7 @@ def listed(instance: DeferrableInstance) -> Listing:
 
 def too_large(instance: DeferrableInstance) -> str | None:
     """Why the exact method would not finish."""
-    return many_options(listed(instance).program)
+    return many_options(instance, listed)
 
 
 def clairvoyant(instance: DeferrableInstance) -> float:

@@ -43,7 +43,7 @@ class Relaxation:
         self._begin = program.place * slots + program.start
         self._end = self._begin + program.duration[program.job]
         self._demand = program.demand[program.job]
-        _, self._first = np.unique(program.job, return_index=True)
+        self._first = np.flatnonzero(np.diff(program.job, prepend=-1))
         self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
 
     def reduced(self, prices: Floats) -> Floats:

@@ -30,7 +30,7 @@ def listed(instance: GeoInstance) -> Listing:
 
 def too_large(instance: GeoInstance) -> str | None:
     """Why the exact method would not finish."""
-    return many_options(listed(instance).program)
+    return many_options(instance, listed)
 
 
 def clairvoyant(instance: GeoInstance) -> float:

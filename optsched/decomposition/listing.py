@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from optsched.decomposition.dual import bound_of, ceiling
+from optsched.decomposition.dual import Dual, bound_of, ceiling
 from optsched.instances.base import Floats, Instance, Ints
 from optsched.models.time_indexed import Program
 from optsched.rooms import has, room
@@ -66,3 +66,9 @@ def written(prices: Floats) -> Floats:
     told = np.where(prices > 1e-100, prices, 1.0)
     scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(told)))
     return np.where(prices > 1e-100, np.round(told * scale) / scale, 0.0)
+
+
+def settled(program: Program, dual: Dual) -> Dual:
+    """The dual with its prices as they are written, and the bound that these prove."""
+    prices = np.minimum(written(dual.prices), ceiling(program))
+    return replace(dual, prices=prices, bound=bound_of(program, prices))

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from optsched.decomposition.dual import Dual, bound_of, ceiling
-from optsched.decomposition.listing import Listing, written
+from optsched.decomposition.dual import Dual
+from optsched.decomposition.listing import Listing, settled
 from optsched.decomposition.search import Search
 from optsched.exact import Report, better, feasible_start
-from optsched.instances.base import Instance, Ints
-from optsched.models.time_indexed import Program
+from optsched.instances.base import Instance
 from optsched.result import Result, certified, schedule_of
 from optsched.rooms import room
+from optsched.schedules import evaluate
 from optsched.schedules.base import Schedule
 from optsched.solvers import Monitor, watched
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Spare, Stop, deadline
 
 FINISHES = 2000  # options of a time-indexed program
-PER_JOB_S = 2e-5  # to make, check and judge a schedule once the search has ended
+ALIKE = 1e-12  # relative: the program's figure and the referee's of the same schedule
+SAMPLE = 1000  # jobs whose options are counted for all
 
 
-def many_options(program: Program) -> str | None:
+def many_options(instance: Any, listed: Callable[[Any], Listing]) -> str | None:
     """Why a time-indexed model would not be solved to optimality, or None."""
-    few = len(program) <= FINISHES
-    return None if few else f"{len(program):,} options, exact finishes up to about {FINISHES:,}"
+    jobs = instance.jobs
+    step = max(1, -(-len(jobs) // SAMPLE))
+    some = instance if step == 1 else instance.model_copy(update={"jobs": jobs[::step]})
+    count = round(len(listed(some).program) * len(jobs) / max(1, len(some.jobs)))
+    about = "" if step == 1 else "about "
+    return None if count <= FINISHES else f"{about}{count:,} options, exact finishes up to about {FINISHES:,}"
 
 
 @dataclass(frozen=True)
@@ -57,9 +63,8 @@ class Decomposition:
         clock = Clock()
         stop = (stop or Stop()) | Stop(iterations=self.iterations or None)
         monitor = Monitor(clock, -1, progress)
-        run = _Run(instance, stop, monitor, seed, start)
-        seconds = None if stop.seconds is None else max(0.0, stop.seconds - PER_JOB_S * instance.job_count)
-        watched(run, monitor, seconds)
+        run = _Run(instance, replace(stop, seconds=deadline(stop.seconds, instance.job_count)), monitor, seed, start)
+        watched(run, monitor, run.stop.seconds)
         schedule, dual, bound = run.found()
         return certified(
             instance,
@@ -88,10 +93,11 @@ class _Run:
 
     def __init__(self, instance: Instance, stop: Stop, monitor: Monitor, seed: int, start: Schedule | Result | None) -> None:
         self.instance, self.stop, self.monitor, self.seed, self.start = instance, stop, monitor, seed, start
-        self.empty: Schedule = room("decomposition", instance.problem).EMPTY
-        self.given = schedule_of(start)
-        if self.given is not None:
-            feasible_start(instance, self.given, self.empty)
+        self.schedule: Schedule = room("decomposition", instance.problem).EMPTY
+        given = schedule_of(start)
+        if given is not None:
+            self.schedule = feasible_start(instance, given, self.schedule)
+        self.value = -math.inf  # of the schedule, by the referee
         self.listing: Listing | None = None
         self.search: Search | None = None
         self.word: str | None = None
@@ -100,12 +106,23 @@ class _Run:
     def __call__(self) -> None:
         clock = self.monitor.clock
         began = clock.elapsed_s()
+        spare = Spare(clock, self.stop.seconds, lambda: self.monitor.stopping is not None)
+        greedy: Schedule = room("heuristics", self.instance.problem).HEURISTICS["greedy"](self.instance, 0, spare=spare)
+        if not spare():  # whatever it is worth, it is what there is
+            self.schedule = greedy if schedule_of(self.start) is None else better(self.instance, greedy, self.schedule)
+            self.word = self.monitor.stopping or "time_limit"
+            return
+        for schedule in (greedy, self.schedule):
+            value = evaluate(self.instance, schedule).objective
+            if value > self.value:
+                self.schedule, self.value = schedule, value
+        self.monitor.incumbent(-self.value)
         listing: Listing = room("decomposition", self.instance.problem).listed(self.instance)
         self.timings["build"] = clock.elapsed_s() - began
         began = clock.elapsed_s()
         self.search = Search(listing.program, self.monitor, self.stop, self.seed)
         self.listing = listing
-        chosen = None if self.given is None else listing.program.find(listing.selected(self.given))
+        chosen = listing.program.find(listing.selected(self.schedule))
         prices = listing.read(self.start.shadow_prices) if isinstance(self.start, Result) else None
         try:
             self.word = self.search(chosen, prices)
@@ -114,15 +131,11 @@ class _Run:
 
     def found(self) -> tuple[Schedule, Dual | None, float | None]:
         """Schedule, prices as they are written, and the bound: theirs, or a better one of the exact core."""
-        schedule = self.empty if self.given is None else self.given
         listing, search = self.listing, self.search
         if listing is None or search is None:
-            return schedule, None, None
-        chosen: Ints = search.best
-        schedule = better(self.instance, listing.schedule(chosen), schedule)
-        dual = search.dual
-        if dual is None:
-            return schedule, None, None
-        prices = np.minimum(written(dual.prices), ceiling(listing.program))
-        dual = replace(dual, prices=prices, bound=bound_of(listing.program, prices))
-        return schedule, dual, min(dual.bound, search.core)
+            return self.schedule, None, None
+        best = search.best
+        more = listing.program.objective(best) - self.value > ALIKE * abs(self.value)
+        schedule = listing.schedule(best) if more else self.schedule
+        dual = search.proven or (None if search.dual is None else settled(listing.program, search.dual))
+        return schedule, dual, None if dual is None else min(dual.bound, search.core)

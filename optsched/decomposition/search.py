@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.decomposition.construct import construct
+from optsched.decomposition.construct import construct, place
 from optsched.decomposition.core import optimise, relax
 from optsched.decomposition.dual import Dual, solve_dual
+from optsched.decomposition.listing import settled
 from optsched.decomposition.packing import NONE, Packing
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
@@ -15,7 +16,7 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Floats, Ints
 from optsched.models.time_indexed import Program
 from optsched.solvers import Monitor
-from optsched.stop import Stop
+from optsched.stop import Spare, Stop
 
 DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
@@ -38,6 +39,7 @@ class Search:
     Attributes
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
+    proven : the same as they are written, once the prices are settled.
     core : bound of the exact core, infinite until it has one. rounds : so far.
     """
 
@@ -45,6 +47,8 @@ class Search:
         self.program, self.monitor, self.stop = program, monitor, stop
         self.rng = np.random.default_rng(seed)
         self.dual: Dual | None = None
+        self.proven: Dual | None = None
+        self.spare = Spare(stopped=lambda: self._over() is not None)
         self.rounds = 0
         self.best: Ints = np.zeros(0, dtype=np.int64)
         self.value = program.objective(self.best)
@@ -56,6 +60,7 @@ class Search:
         if start is not None:
             self._offer(start)
         self.dual = self._price(prices)
+        self.proven = settled(self.program, self.dual)
         pricing = Pricing(self.program, self.dual)
         for choice in (self._ordered, self._relaxed):
             if not self._over():
@@ -98,7 +103,7 @@ class Search:
         return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
 
     def _ordered(self, pricing: Pricing) -> Ints:
-        return construct(self.program, pricing.order(), pricing.reduced)
+        return construct(self.program, pricing.order(), pricing.reduced, self.spare)
 
     def _relaxed(self, pricing: Pricing) -> Ints:
         """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
@@ -113,9 +118,8 @@ class Search:
         except OptschedError:
             return self.best
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
-        for job in pricing.order().tolist():
-            if packing.option[job] == NONE:
-                packing.insert(job, pricing.reduced[packing.options(job)])
+        order = pricing.order()
+        place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
         self._offer(packing.chosen)
         used = share > 1e-6
         parted = np.zeros(len(p.demand), dtype=bool)

@@ -7,19 +7,57 @@ from functools import partial
 
 import numpy as np
 
-from optsched.decomposition.construct import construct
-from optsched.instances.base import Floats
+from optsched.decomposition.construct import EVERY, construct
+from optsched.instances.base import Floats, Ints
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, to_schedule
+from optsched.models.time_indexed import Program
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 from optsched.stop import Spare
+
+FEW = 40  # options a job
 
 
 def greedy(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
     """Jobs by earliest slot, the larger first, each where it earns most after the overload that it adds."""
     options = program(instance)
     order = np.lexsort((-options.demand * options.duration, instance.columns.earliest))
-    return to_schedule(instance, options, construct(options, order, spare=spare))
+    few = len(options) <= FEW * len(order)
+    chosen = _placed(options, order, spare) if few else construct(options, order, spare=spare)
+    return to_schedule(instance, options, chosen)
+
+
+def _placed(options: Program, order: Ints, spare: Spare | None) -> Ints:
+    """What `construct` chooses, for options whose value falls with the start.
+
+    A job's search ends at the first start that overloads nothing: too soon for arrays to pay, where jobs have few options.
+    """
+    begins = np.searchsorted(options.job, np.arange(len(order) + 1)).tolist()
+    columns = (options.start, options.value, options.demand, options.duration)
+    start, value, demand, duration = (column.tolist() for column in columns)
+    left: list[float] = options.capacity[0].tolist()
+    price, chosen = options.overload_price or 0.0, []
+    for i, job in enumerate(order.tolist()):
+        if spare is not None and i and i % EVERY == 0 and not spare():
+            break
+        first, last = begins[job], begins[job + 1]
+        if first == last:
+            continue
+        cores, slots, at = demand[job], duration[job], start[first]
+        lacks = sum([cores - max(0.0, free) for free in left[at : at + slots] if free < cores])
+        best, net = first, value[first] - price * lacks
+        for option in range(first + 1, last):
+            if lacks <= 0 or value[option] <= net:
+                break
+            lacks += max(0.0, cores - max(0.0, left[at + slots])) - max(0.0, cores - max(0.0, left[at]))
+            at += 1
+            if value[option] - price * lacks > net:
+                best, net = option, value[option] - price * lacks
+        if net > 0:
+            chosen.append(best)
+            for slot in range(start[best], start[best] + slots):
+                left[slot] -= cores
+    return np.sort(np.array(chosen, dtype=np.int64))
 
 
 Rank = Callable[[DeferrableInstance], Floats]

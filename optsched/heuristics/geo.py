@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from optsched.decomposition.construct import EVERY, densest_first, density, place
-from optsched.heuristics.parts import Part, how_many, parts, schedule
+from optsched.heuristics.parts import Part, how_many, schedule
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.models.time_indexed import Program
@@ -17,26 +17,29 @@ from optsched.stop import Spare
 
 Wish = Callable[[GeoInstance, Program], Floats]
 """How much each option is liked, shape (n,); minus infinity refuses it."""
+SOON = 15  # slots of slack that are looked at in haste: a third of the time, for some per cent of the utility
 HASTE = 2.0  # what making all options and placing all jobs takes, in times of making the options
 
 
 def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs by utility a GPU-slot, each at the site and start that earn most among those that still fit.
 
-    Where there is no time to look at all jobs first, a part of them is placed before the next is looked at.
+    Where there is no time to look at all options of all jobs first, jobs are placed a part at a time, and soon.
     """
     jobs, count = len(instance.jobs), how_many(instance)
     began = None if spare is None else spare.left_s()
     made: list[Part] = []
     hurried = False
-    worth = np.full(jobs, -np.inf)
-    for part in parts(instance, np.arange(jobs), strided=True):
+    worth, free = np.full(jobs, -np.inf), instance.capacity.astype(float)
+    for c in range(count):
+        part = Part(instance, np.arange(c, jobs, count), free, SOON if hurried else None)  # every so-manieth: like the whole
         made.append(part)
         waiting = [part]
         if spare is not None and not hurried:
             left = spare.left_s()
             each = (began - left) / len(made) if began is not None and left < np.inf else 0.0
             hurried = each * (HASTE * count - len(made)) > left
+            spare.cut |= hurried
             waiting = made
         for other in waiting if hurried else ():
             place(other.packing, densest_first(other.options).tolist(), None, spare)
@@ -54,7 +57,9 @@ def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) 
 def dispatch(wish: Wish, instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs as they are submitted, each at the option that it likes best among those that still fit."""
     made = []
-    for part in parts(instance, np.argsort(instance.columns.submitted, kind="stable")):
+    free = instance.capacity.astype(float)
+    for rows in np.array_split(np.argsort(instance.columns.submitted, kind="stable"), max(1, how_many(instance))):
+        part = Part(instance, rows, free)
         made.append(part)
         place(part.packing, range(len(part.rows)), wish(part.instance, part.options), spare)
         if spare is not None and not spare():

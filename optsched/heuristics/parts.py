@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -26,21 +26,13 @@ class Part:
     packing : what is chosen of them; its `left` is that of every part.
     """
 
-    def __init__(self, whole: GeoInstance, rows: Ints, left: Floats) -> None:
+    def __init__(self, whole: GeoInstance, rows: Ints, left: Floats, slack: int | None = None) -> None:
         self.rows = rows
-        self.instance = whole if len(rows) == len(whole.jobs) and (np.diff(rows) == 1).all() else some_jobs(whole, rows)
+        same = slack is None and len(rows) == len(whole.jobs) and (np.diff(rows) == 1).all()
+        self.instance = whole if same else some_jobs(whole, rows, slack)
         self.options, self.departure = program(self.instance)
         self.packing = Packing(self.options)
         self.packing.left = left
-
-
-def parts(instance: GeoInstance, order: Ints, *, strided: bool = False) -> Iterator[Part]:
-    """The jobs in parts, made one by one: in order, or every so-manieth, so that each part is like the whole."""
-    left = instance.capacity.astype(float)
-    count = how_many(instance)
-    size = -(-len(order) // max(1, count))
-    for c in range(count):
-        yield Part(instance, order[c::count] if strided else order[c * size : (c + 1) * size], left)
 
 
 def how_many(instance: GeoInstance) -> int:
@@ -48,12 +40,16 @@ def how_many(instance: GeoInstance) -> int:
     return -(-len(instance.jobs) // JOBS)
 
 
-def some_jobs(instance: GeoInstance, rows: Ints) -> GeoInstance:
-    """The instance with some of its jobs; what does not depend on jobs is shared, not worked out again."""
+def some_jobs(instance: GeoInstance, rows: Ints, slack: int | None = None) -> GeoInstance:
+    """The instance with some of its jobs, and for its options with no more `slack` than that, in slots.
+
+    What does not depend on jobs is shared, not worked out again.
+    """
     made = instance.model_copy(update={"jobs": tuple(map(instance.jobs.__getitem__, rows.tolist()))})
     shared: dict[str, Any] = {name: getattr(instance, name) for name in ("site_index", "paths", "price", "carbon", "capacity")}
     columns = instance.columns
-    shared["columns"] = replace(columns, **{field.name: getattr(columns, field.name)[rows] for field in fields(columns)})
+    columns = replace(columns, **{field.name: getattr(columns, field.name)[rows] for field in fields(columns)})
+    shared["columns"] = columns if slack is None else replace(columns, slack=np.minimum(columns.slack, slack))
     made.__dict__.update(shared)
     return made
 
