@@ -28,7 +28,7 @@ class _Requests:
     count: int = 0
     waiting: bool = False
     holds: int = 0
-    keeping: bool = False
+    listening: bool = False
     deaf: bool = False
 
 
@@ -37,6 +37,7 @@ _requests = _Requests()
 
 def listen() -> None:
     """Take Ctrl-C and SIGTERM as requests, unless whoever started the process has them ignored or handled."""
+    _requests.listening = True
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _come)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -59,9 +60,19 @@ def _raise() -> None:
     raise Terminated if _requests.first == signal.SIGTERM else KeyboardInterrupt
 
 
+def listening() -> bool:
+    """Whether requests are taken here at all."""
+    return _requests.listening
+
+
+def asked() -> bool:
+    """Whether one has come."""
+    return _requests.count > 0
+
+
 def check() -> None:
     """Raise again what has come, in case that somebody has caught it on the way."""
-    if _requests.count:
+    if asked():
         _raise()
 
 
@@ -81,8 +92,7 @@ def held() -> Iterator[None]:
     try:
         yield
     finally:
-        if not _requests.keeping or _requests.holds > 1:
-            _requests.holds -= 1
+        _requests.holds -= 1
         if _requests.waiting and not _requests.holds:
             _raise()
 
@@ -104,11 +114,9 @@ def heard() -> Iterator[None]:
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """What has been held once in here stays so until the end: what a solver has found is judged and written first."""
-    _requests.keeping = True
+    """A request counts only where it is `heard` or `asked` for: what is in here comes to its end, and keeps what it has found."""
+    _requests.holds += 1
     try:
         yield
     finally:
-        _requests.keeping, _requests.holds = False, 0
-        if _requests.waiting:
-            _raise()
+        _requests.holds -= 1

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from optsched.errors import OptschedError
 from optsched.exact import Exact, Report, better, feasible_start
 from optsched.instances.base import Instance
+from optsched.interrupts import asked, listening
 from optsched.result import Result, certified, schedule_of
 from optsched.rooms import families, has, room
 from optsched.schedules.base import Schedule
@@ -51,8 +52,9 @@ class Heuristic:
     ) -> Result:
         """Construct a schedule and return it or the start, whichever is better; what time does not suffice for is left out."""
         clock, stop = Clock(), stop or Stop()
-        spare = Spare(clock, deadline(stop.seconds, instance.job_count))
-        limited = {"spare": spare} if stop.seconds is not None and ends_early(self.construct) else {}
+        spare = Spare(clock, deadline(stop.seconds, instance.job_count), asked)
+        may_end = stop.seconds is not None or listening()
+        limited = {"spare": spare} if may_end and ends_early(self.construct) else {}
         schedule, given = self.construct(instance, seed, **limited), schedule_of(start)
         if given is not None:
             schedule = better(instance, feasible_start(instance, given, schedule), schedule)
@@ -60,7 +62,7 @@ class Heuristic:
             instance,
             schedule,
             method=self.name,
-            termination="time_limit" if spare.cut else "iteration_limit",
+            termination="iteration_limit" if not spare.cut else "interrupted" if asked() else "time_limit",
             bound=None,
             seconds=clock.elapsed_s(),
             seed=seed,

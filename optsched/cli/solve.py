@@ -17,7 +17,7 @@ from optsched.cli._show import certificate, console, header, number, percent
 from optsched.errors import InputError, OptschedError
 from optsched.files import can_be_written, is_node, read_bytes
 from optsched.instances import Instance, load
-from optsched.interrupts import keeping
+from optsched.interrupts import asked, keeping
 from optsched.result import RESULT_FORMAT, Result, load_result, relative_gap
 
 EPILOG = """\b
@@ -86,9 +86,9 @@ def command(
     for file, instance, target in zip(files, instances, targets, strict=True):
         if not (quiet or as_json):
             out.print(header(instance))
-        try:
-            with keeping():
-                result = results[file] = _solve(
+        with keeping():
+            try:
+                result = _solve(
                     instance,
                     quiet or as_json,
                     method=method,
@@ -99,29 +99,29 @@ def command(
                     options=settings,
                     **choices,
                 )
-                beside = file if target is None else os.path.relpath(file, target.parent)
-                reference = result.instance.model_copy(update={"file": beside})
-                result = results[file] = result.model_copy(update={"instance": reference})
-                unsaved = None if target is None else _unsaved(result, target)
-        except OptschedError as error:
-            if len(files) == 1:
-                raise
-            failed = True
-            click.echo(f"error: {file}: {error}", err=True)
-            continue
-        if as_json:
-            click.echo(json.dumps(result.to_json()))
-        elif quiet:
-            out.print(_line(file, result), markup=False, soft_wrap=True)
-        else:
-            out.print(certificate(instance, result))
-            if target is not None and unsaved is None:
-                out.print(f"written to {target}", markup=False, soft_wrap=True)
-        if unsaved is not None:
-            raise unsaved
-        if not (quiet or as_json):
-            out.print()
-        if result.termination == "interrupted":
+            except OptschedError as error:
+                if len(files) == 1:
+                    raise
+                failed = True
+                click.echo(f"error: {file}: {error}", err=True)
+                continue
+            beside = file if target is None else os.path.relpath(file, target.parent)
+            reference = result.instance.model_copy(update={"file": beside})
+            result = results[file] = result.model_copy(update={"instance": reference})
+            unsaved = None if target is None else _unsaved(result, target)
+            if as_json:
+                click.echo(json.dumps(result.to_json()))
+            elif quiet:
+                out.print(_line(file, result), markup=False, soft_wrap=True)
+            else:
+                out.print(certificate(instance, result))
+                if target is not None and unsaved is None:
+                    out.print(f"written to {target}", markup=False, soft_wrap=True)
+            if unsaved is not None:
+                raise unsaved
+            if not (quiet or as_json):
+                out.print()
+        if result.termination == "interrupted" or asked():
             break
     if len(files) > 1 and not (quiet or as_json):
         out.print(_summary(results))

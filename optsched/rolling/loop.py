@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Instance
-from optsched.interrupts import held
+from optsched.interrupts import heard, held
 from optsched.result import Result, certified
 from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
@@ -119,7 +119,8 @@ def replay(
 
     try:
         if keeper is not None:
-            spent = _take_up(keeper, run, resume, log)
+            with heard():
+                spent = _take_up(keeper, run, resume, log)
         with held():  # a decision is carried out, kept and told as a whole
             while (step := run.step(log is not None or keeper is not None)) is not None:
                 if keeper is not None:
