@@ -114,7 +114,7 @@ def heard() -> Iterator[None]:
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """A request counts only where it is `heard` or `asked` for: what is in here comes to its end, and keeps what it has found."""
+    """A request counts only where it is `heard` or `asked` for; what is in here ends, and keeps what it has found."""
     _requests.holds += 1
     try:
         yield
