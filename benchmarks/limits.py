@@ -3,6 +3,7 @@
     python benchmarks/limits.py                                  # everything: 1, 5 and 20 s; about an hour and a half
     python benchmarks/limits.py --limits 1 --sizes large         # where it is hardest; five minutes
     python benchmarks/limits.py --families geo --methods decomposition auto
+    python benchmarks/limits.py --tries 3                        # on a machine that others use too: the best of three counts
 
 A row a run: seconds past the limit, from the instance in memory to the end of the process (writing a result left out), and the
 objective against greedy's without a limit, relative, positive where better. The promise: at most a tenth of the limit and
@@ -18,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,17 +87,17 @@ def run(file: str, method: str, limit: float) -> Run:
     ended = time.monotonic()
     if process.returncode:
         return Run(0.0, None, f"exit code {process.returncode}", False)
-    told = json.loads(output)
+    told = json.loads(output.splitlines()[-1])
     return Run(ended - told["began"], told.get("objective"), told.get("ended", "refused"), "refused" in told)
 
 
-def broken(found: Run, greedy: Run, limit: float, sign: int, judged: bool) -> str:
+def broken(found: Run, greedy: Run, limit: float, sign: int, judged: bool, slack: float) -> str:
     """What a run breaks of the promise; empty if nothing."""
     if found.refused:
         return ""
     if found.objective is None or greedy.objective is None:
         return "EMPTY"
-    late = found.seconds > 1.1 * limit + SLACK
+    late = found.seconds > 1.1 * limit + slack
     worse = judged and sign * (found.objective - greedy.objective) < -ALIKE * abs(greedy.objective)
     return " ".join(["LATE"] * late + ["WORSE"] * worse)
 
@@ -108,31 +108,30 @@ def methods(family: str) -> list[str]:
     return ["greedy", *solving(family), *heuristics]
 
 
-def judge(file: str, label: str, limits: Sequence[float], chosen: Iterable[str] | None) -> int:
+def judge(file: str, label: str, asked: argparse.Namespace) -> int:
     """Print a row a method and limit; how many break the promise."""
     instance = load(file)
     sign = -1 if instance.sense == "minimize" else 1
-    own = methods(instance.problem)
-    wanted = own if chosen is None else [name for name in own if name == "greedy" or name in chosen]
+    searching = solving(instance.problem)
+    wanted = [name for name in methods(instance.problem) if asked.methods is None or name in ("greedy", *asked.methods)]
     free, failed = run(file, "greedy", 0), 0
-    assert free.objective is not None
-    print(f"{label:18} {'greedy':22} {'none':>5} {free.seconds:7.2f} s {free.objective:16.9g}", flush=True)
-    for limit in limits:
+    print(f"{label:18} {'greedy':22} {'none':>5} {free.seconds:7.2f} s {free.objective or 0.0:16.9g}", flush=True)
+    for limit in asked.limits:
         greedy = free
         for name in wanted:
-            found = run(file, name, limit)
-            greedy = found if name == "greedy" else greedy
-            word = broken(found, greedy, limit, sign, name in ("greedy", *solving(instance.problem)))
+            for _ in range(asked.tries):
+                found = run(file, name, limit)
+                greedy = found if name == "greedy" else greedy
+                word = broken(found, greedy, limit, sign, name in searching, asked.slack)
+                if not word:
+                    break
             failed += bool(word)
-            against = "" if found.objective is None else f"{sign * (found.objective / free.objective - 1) * _sign(free):+12.3%}"
-            past = f"{found.seconds - limit:+7.2f} s {found.objective or float('nan'):16.9g} {against:>13}"
-            print(f"{label:18} {name:22} {limit:5g} {past} {found.ended:15} {word}", flush=True)
+            row = f"{label:18} {name:22} {limit:5g} {found.seconds - limit:+7.2f} s"
+            if found.objective is not None and free.objective is not None:
+                gained = sign * (found.objective - free.objective) / max(abs(free.objective), 1e-9)
+                row += f" {found.objective:16.9g} {gained:+12.3%}"
+            print(f"{row} {found.ended} {word}", flush=True)
     return failed
-
-
-def _sign(greedy: Run) -> int:
-    assert greedy.objective is not None
-    return 1 if greedy.objective >= 0 else -1
 
 
 def main() -> None:
@@ -142,6 +141,8 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES)
     parser.add_argument("--limits", nargs="+", type=float, default=[1.0, 5.0, 20.0])
     parser.add_argument("--methods", nargs="+", help="Besides greedy. [default: all that the family has]")
+    parser.add_argument("--slack", type=float, default=SLACK, help="Seconds past the limit and its tenth. [default: 1]")
+    parser.add_argument("--tries", type=int, default=1, help="Where the promise is broken, so many tries in all. [default: 1]")
     asked = parser.parse_args()
     failed = 0
     print(f"{'instance':18} {'method':22} {'limit':>5} {'past':>9} {'objective':>16} {'on greedy':>13} ended")
@@ -151,7 +152,7 @@ def main() -> None:
                 file = str(Path(folder) / f"{family}-{size}.json")
                 command = [sys.executable, "-m", "optsched", "generate", *CASES[family][size].split(), "-o", file]
                 subprocess.run(command, check=True, capture_output=True)
-                failed += judge(file, f"{family} {size}", asked.limits, asked.methods)
+                failed += judge(file, f"{family} {size}", asked)
     print(f"{failed} runs break the promise")
     sys.exit(1 if failed else 0)
 

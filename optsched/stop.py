@@ -79,7 +79,7 @@ class Clock:
 
 
 PER_JOB_S = 1.2e-5  # to make a schedule of found starts, check it, judge it and seal it, once a search has ended
-MOST_KEPT = 0.6  # of a limit, for that
+MOST_KEPT = 0.4  # of a limit, for that
 
 
 def deadline(seconds: float | None, jobs: int) -> float | None:

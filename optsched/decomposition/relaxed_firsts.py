@@ -10,7 +10,7 @@ from optsched.models.allocation.aggregated import AggregatedCheapest
 from optsched.result import Result, certified, relative_gap, schedule_of
 from optsched.schedules import evaluate
 from optsched.schedules.base import Schedule
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Spare, Stop, deadline
 
 GAP = 1e-6
 
@@ -39,9 +39,11 @@ class RelaxedFirsts:
         OptschedError : the start breaks a rule, or there are more patterns than can be listed.
         """
         clock, stop = Clock(), stop or Stop()
-        given = best_start(instance, schedule_of(start))
+        until = deadline(stop.seconds, instance.job_count)
+        given = best_start(instance, schedule_of(start), Spare(clock, until))
         relaxed = instance.model_copy(update={"first_ending": "cheapest"})
-        inner = stop if stop.gap is not None else replace(stop, gap=GAP)
+        left = None if until is None else max(1e-3, until - clock.elapsed_s())
+        inner = replace(stop, seconds=left, gap=GAP if stop.gap is None else stop.gap)
         found = Exact()(relaxed, stop=inner, seed=seed, start=given, progress=progress)
         assert found.schedule is not None
         schedule = better(instance, found.schedule, given)

@@ -93,7 +93,7 @@ def dispatch(
     waiting = np.zeros(0, dtype=np.int64)
     starts = []
     for slot in range(min(slots or instance.horizon, instance.horizon)):
-        if spare is not None and not spare():
+        if spare is not None and starts and not spare():
             break
         waiting = np.sort(np.concatenate([waiting, came[upto[slot] : upto[slot + 1]]]))
         waiting = waiting[last[ranked[waiting]] >= slot]

@@ -40,20 +40,20 @@ def randomized_greedy(
     if not instance.known_jobs or not instance.nodes:
         return AllocationSchedule(assignments=())
     rng = np.random.default_rng(seed)
-    rows, found = iterations + 1, []
-    if spare is not None and spare.left_s() < np.inf:
-        found = [spread(instance, dispatch(instance, slack, spare=spare))]
-        affordable = int(DRAWN_A_S * spare.left_s() / len(instance.known_jobs))
-        rows, spare.cut = min(rows, affordable), spare.cut or affordable < rows
+    rows, whole = iterations + 1, []
+    if spare is not None:
+        whole = [spread(instance, dispatch(instance, slack, spare=spare))]
+        rows = int(min(rows, DRAWN_A_S * spare.left_s() / len(instance.known_jobs)))
+        spare.cut |= rows <= iterations
         if rows < 2:
-            return found[0]
+            return whole[0]
     liked = preferences(instance)
     order = _orders(rng, instance, rows, swap)
     drawn = _draws(rng, liked, order, among)
     chosen, node, objective = _construct(instance, liked, order, drawn, spare)
     few = _leaders(objective) if spare is None or spare() else _leaders(objective)[:1]
-    found += [spread(instance, _schedule(instance, liked, chosen[i], node[i])) for i in few]
-    return min(found, key=lambda schedule: evaluate(instance, schedule).objective)
+    found = [spread(instance, _schedule(instance, liked, chosen[i], node[i])) for i in few]
+    return min(found + whole, key=lambda schedule: evaluate(instance, schedule).objective)
 
 
 def _leaders(objective: Floats) -> list[int]:
