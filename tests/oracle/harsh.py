@@ -135,6 +135,12 @@ def geo(rng: Random) -> Json:
          "cost_usd_per_gb": rng.choice([0, 0.02, 0.1, 0.2, 0.3, 0.30000000000000004, 1e-9, 5])}
         for a in names for b in names if a != b and rng.random() < 0.7
     ]  # fmt: skip
+    if len(names) == 3 and rng.random() < 0.4:  # the detour costs just what the direct way does, or a hair more or less
+        costs, speed = [0.1, 0.2, rng.choice([0.3, 0.30000000000000004, 0.3, 0.29999999999999993])], rng.choice([0.02, 0.1])
+        for (a, b), cost in zip([("s0", "s1"), ("s1", "s2"), ("s0", "s2")], costs, strict=True):
+            links = [link for link in links if (link["from"], link["to"]) not in ((a, b), (b, a))]
+            links += [{"from": a, "to": b, "throughput_gb_per_s": speed * rng.choice([1, 2, 4]), "cost_usd_per_gb": cost}]
+            links += [{**links[-1], "from": b, "to": a}]
 
     def size() -> float:
         if links and rng.random() < 0.6:  # a whole number of slots, or a hair beside it
@@ -185,6 +191,8 @@ def vcc(rng: Random) -> Json:
         extra["preempt"] = True
     if rng.random() < 0.15:
         extra["running_ncu"] = [rng.choice(rooms) * rng.choice([0, 0.5, 0.1, 1]) for _ in range(slots)]
+        for job in (j for j in jobs if j["submitted"] == 0 and rng.random() < 0.5):
+            job |= {"waited": rng.choice([1, 3])} | ({"evicted": True} if "preempt" in extra and rng.random() < 0.5 else {})
         extra |= {
             "allotted_ncu_h": rng.choice([0, capacity]),
             "asked_ncu_h": rng.choice([0, capacity / 3]),
