@@ -1,0 +1,66 @@
+"""Instances on which a formulation that drops a row, or reads capacity at the wrong slot, shows at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.models import formulations
+from tests.schedules.test_errata_allocation import cluster
+from tests.schedules.test_errata_time import deferrable, geo
+
+SITE = {"id": "A", "pue": 1, "price_usd_per_mwh": [0.0, 0.0], "carbon_g_per_kwh": [0.0, 0.0]}
+
+
+@pytest.mark.parametrize("formulation", formulations("allocation"))
+@pytest.mark.parametrize("reading", ["earliest", "cheapest"])
+def test_one_job_a_gpu(formulation: str, reading: str) -> None:
+    """One GPU, two overdue jobs that nobody forces to run: a second one on the node would save its postponement, 2 * 50."""
+    jobs = [{"id": j, "time_s": {"A": [40]}, "due_s": 0} for j in "ab"]
+    instance = cluster(jobs, gpus=1, first_ending=reading, use_all_nodes=False)
+    result = optsched.solve(instance, formulation=formulation)
+    assert result.objective == pytest.approx(40 + 0.4 + 2 * 50)
+
+
+@pytest.mark.parametrize("formulation", formulations("allocation"))
+@pytest.mark.parametrize("reading", ["earliest", "cheapest"])
+def test_every_node_is_used_once(formulation: str, reading: str) -> None:
+    """Two nodes of two GPUs and five jobs: four run, the fifth waits."""
+    jobs = [{"id": j, "time_s": {"A": [40]}, "due_s": 0} for j in "abcde"]
+    for forced in (True, False):
+        instance = cluster(jobs, count=2, first_ending=reading, use_all_nodes=forced)
+        result = optsched.solve(instance, formulation=formulation)
+        assert result.objective == pytest.approx(4 * 40 + 2 * 0.4 + 2 * 50)
+
+
+@pytest.mark.parametrize("formulation", formulations("geo"))
+@pytest.mark.parametrize(("gpus", "runs"), [([1, 1, 1], True), ([1, 0, 1], False), ([0, 1, 1], False), ([1, 1, 0], False)])
+def test_capacity_counts_in_every_slot(formulation: str, gpus: list[int], runs: bool) -> None:
+    """Three slots of work from slot 0 on or never; between its start and its end nothing else happens."""
+    instance = geo(
+        [{"duration": 3, "slack": 0}],
+        sites=[{**SITE, "gpus": [*gpus, *(1,) * 7]}],
+        links=[],
+    )
+    schedule: Any = optsched.solve(instance, formulation=formulation).schedule
+    assert bool(schedule.starts) == runs
+
+
+@pytest.mark.parametrize("formulation", formulations("geo"))
+def test_what_ends_makes_room(formulation: str) -> None:
+    """One GPU, two jobs of two slots in four slots: one after the other, without a slot between."""
+    instance = geo([{"slack": 0}, {"slack": 2}], sites=[{**SITE, "gpus": 1}], links=[], horizon=4)
+    schedule: Any = optsched.solve(instance, formulation=formulation).schedule
+    assert {(s.job, s.start) for s in schedule.starts} == {("j0", 0), ("j1", 2)}
+
+
+@pytest.mark.parametrize("formulation", formulations("deferrable"))
+@pytest.mark.parametrize(("capacity", "lacking"), [([2, 2, 2], 0), ([2, 1, 2], 1), ([2, 2, 1], 1), ([1, 1, 1], 3)])
+def test_overload_counts_in_every_slot(formulation: str, capacity: list[float], lacking: int) -> None:
+    """Two cores for three slots earn 6; a core that lacks costs half a unit a slot, or ten, which nothing is worth."""
+    job = {"cores": 2, "duration": 3}
+    dear, cheap = (deferrable([job], capacity, overload_penalty=price) for price in (10, 0.5))
+    assert optsched.solve(dear, formulation=formulation).objective == pytest.approx(0 if lacking else 6)
+    assert optsched.solve(cheap, formulation=formulation).objective == pytest.approx(6 - 0.5 * lacking)
