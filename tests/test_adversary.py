@@ -53,12 +53,16 @@ def attempts(family: str, seed: int, everything: bool) -> Iterator[tuple[str, Js
 def attack(family: str, raw: Json, seed: int, everything: bool, refusals: Counter[str]) -> list[str]:
     """Solve in many ways and judge; returns what went wrong, a line each."""
     raw = json.loads(json.dumps(raw))
+    best = enumerate_exact.best(raw)
     try:
         instance = parse(json.dumps(raw).encode(), raw["name"])
     except OptschedError as error:
         refusals[f"{family} instance: {reason(error)}"] += 1
-        return [] if "\n" not in str(error).strip() else [f"refusal of more than a line: {error}"]
-    best = enumerate_exact.best(raw)
+        if "\n" in str(error).strip():
+            return [f"refusal of more than a line: {error}"]
+        if family == "day_ahead" and best.value is not None and ("no room" in str(error) or "least peaks" in str(error)):
+            return [f"refused as infeasible, yet the optimum is {float(best.value)!r}: {error}"]
+        return []
     wrong, rng = list(confirmed(raw, instance, best)), Random(seed)
     for label, arguments in attempts(family, seed, everything):
         try:
