@@ -24,7 +24,7 @@ from optsched.solvers import (
     linear_form,
     watched,
 )
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Spare, Stop, deadline, ends_early
 
 Report = Callable[[Progress], None]
 
@@ -67,7 +67,9 @@ class Exact:
         solver.refuse_options(self.options)
         if self.threads is not None and self.threads < 1:
             raise OptschedError(f"threads must be at least 1, got {self.threads}")
-        run = _Run(instance, formulation, solver, stop, clock, best_start(instance, schedule_of(start)))
+        within = replace(stop, seconds=deadline(stop.seconds, instance.job_count))
+        begin = best_start(instance, schedule_of(start), within.seconds)
+        run = _Run(instance, formulation, solver, within, clock, begin)
         outcome = run(Task(gap=stop.gap, threads=self.threads, seed=seed, start=True, options=self.options), progress)
         schedule, bound = run.judge(outcome)
         return certified(
@@ -94,14 +96,20 @@ class Exact:
         )
 
 
-def best_start(instance: Instance, given: Schedule | None) -> Schedule:
+def best_start(instance: Instance, given: Schedule | None, seconds: float | None = None) -> Schedule:
     """The better of the given schedule and the family's greedy, so that a time limit never returns empty-handed.
+
+    Parameters
+    ----------
+    seconds : for the greedy, from now on as if it were alone; what it has not placed by then is left out.
 
     Raises
     ------
     OptschedError : the given schedule breaks a rule.
     """
-    greedy: Schedule = room("heuristics", instance.problem).HEURISTICS["greedy"](instance, 0)
+    construct = room("heuristics", instance.problem).HEURISTICS["greedy"]
+    limited = {"spare": Spare(Clock(), seconds)} if seconds is not None and ends_early(construct) else {}
+    greedy: Schedule = construct(instance, 0, **limited)
     if given is None:
         return greedy
     return better(instance, feasible_start(instance, given, greedy), greedy)

@@ -7,10 +7,14 @@ of its own; past the deadline it is asked to stop, and if it does not listen it 
 from __future__ import annotations
 
 import atexit
+import ctypes
+import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,9 +23,11 @@ from optsched.interrupts import heard, held
 from optsched.stop import Clock
 
 GRACE_S = 0.4
+STEP_S = 0.15  # the same for what is no solver: a step of a search in arrays
 AT_EXIT_S = 20.0
 POLL_S = 0.05
 TELL_S = 0.25
+NATIVE = {f"optsched.solvers.{name}" for name in ("highs", "cp_sat", "mathopt", "minlp", "pdlp", "scip")}
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,8 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
             work()
         except BaseException as error:
             failure.append(error)
+        finally:
+            _Unheard.threads.discard(threading.get_ident())
 
     thread = threading.Thread(target=guarded, daemon=True, name="optsched-solver")
     thread.start()
@@ -127,8 +135,10 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
                 now = monitor.clock.elapsed_s()
                 if deadline_s is not None and now >= deadline_s and monitor.stopping is None:
                     monitor.stop("time_limit")
+                    leave_at = leave_at if _in_solver(thread) else deadline_s + STEP_S
                 if leave_at is not None and now >= leave_at:
                     monitor.left_behind = thread.is_alive()
+                    _end(thread)
                     return
             except KeyboardInterrupt:
                 again = monitor.stopping == "interrupted"
@@ -137,6 +147,43 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
         monitor.show()
     if failure:
         raise failure[0]
+
+
+class _LeftBehind(SystemExit):
+    """Raised in a thread whose result nobody waits for."""
+
+
+class _Unheard(logging.Filter):
+    """Pyomo reports whatever ends its building; of a thread that was left behind nobody wants to know."""
+
+    threads: ClassVar[set[int]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is told."""
+        return record.thread not in self.threads
+
+
+def _end(thread: threading.Thread) -> None:
+    """End a thread that builds or searches in Python, so that it takes no time from what follows, and none at exit.
+
+    One that is inside a solver has been asked to stop; an exception must not come into the solver's callbacks.
+    """
+    if _in_solver(thread):
+        return
+    _Unheard.threads.add(thread.ident or 0)
+    for handler in logging.getLogger("pyomo").handlers:
+        if not any(isinstance(known, _Unheard) for known in handler.filters):
+            handler.addFilter(_Unheard())
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
+
+
+def _in_solver(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame is not None:
+        if frame.f_globals.get("__name__") in NATIVE:
+            return True
+        frame = frame.f_back
+    return False
 
 
 @atexit.register
