@@ -21,7 +21,7 @@ from optsched.stop import Clock, Spare, Stop, deadline
 
 FINISHES = 2000  # options of a time-indexed program
 ALIKE = 1e-12  # relative: the program's figure and the referee's of the same schedule
-SAMPLE = 1000  # jobs whose options are counted for all
+SAMPLE = 200  # jobs whose options are counted for all
 
 
 def many_options(instance: Any, listed: Callable[[Any], Listing]) -> str | None:

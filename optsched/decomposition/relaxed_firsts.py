@@ -10,7 +10,7 @@ from optsched.models.allocation.aggregated import AggregatedCheapest
 from optsched.result import Result, certified, relative_gap, schedule_of
 from optsched.schedules import evaluate
 from optsched.schedules.base import Schedule
-from optsched.stop import Clock, Spare, Stop, deadline
+from optsched.stop import Clock, Stop, deadline
 
 GAP = 1e-6
 
@@ -40,7 +40,7 @@ class RelaxedFirsts:
         """
         clock, stop = Clock(), stop or Stop()
         until = deadline(stop.seconds, instance.job_count)
-        given = best_start(instance, schedule_of(start), Spare(clock, until))
+        given = best_start(instance, schedule_of(start), until)
         relaxed = instance.model_copy(update={"first_ending": "cheapest"})
         left = None if until is None else max(1e-3, until - clock.elapsed_s())
         inner = replace(stop, seconds=left, gap=GAP if stop.gap is None else stop.gap)

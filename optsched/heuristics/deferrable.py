@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 
 from optsched.decomposition.construct import EVERY, construct
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.models.deferrable import program, to_schedule
-from optsched.models.time_indexed import Program
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 from optsched.stop import Spare
 
@@ -20,44 +19,47 @@ FEW = 40  # options a job
 
 def greedy(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
     """Jobs by earliest slot, the larger first, each where it earns most after the overload that it adds."""
-    options = program(instance)
-    order = np.lexsort((-options.demand * options.duration, instance.columns.earliest))
-    few = len(options) <= FEW * len(order)
-    chosen = _placed(options, order, spare) if few else construct(options, order, spare=spare)
-    return to_schedule(instance, options, chosen)
+    jobs = instance.columns
+    order = np.lexsort((-jobs.cores * jobs.duration, jobs.earliest))
+    last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
+    if int(np.maximum(0, last - jobs.earliest + 1).sum()) > FEW * len(order):
+        options = program(instance)
+        return to_schedule(instance, options, construct(options, order, spare=spare))
+    return _placed(instance, order.tolist(), last.tolist(), spare)
 
 
-def _placed(options: Program, order: Ints, spare: Spare | None) -> Ints:
-    """What `construct` chooses, for options whose value falls with the start.
+def _placed(instance: DeferrableInstance, order: list[int], last: list[int], spare: Spare | None) -> DeferrableSchedule:
+    """What `construct` chooses, without arrays: the value falls with the start, so a search ends where nothing is overloaded.
 
-    A job's search ends at the first start that overloads nothing: too soon for arrays to pay, where jobs have few options.
+    That is too soon for arrays to pay, where jobs have few options.
     """
-    begins = np.searchsorted(options.job, np.arange(len(order) + 1)).tolist()
-    columns = (options.start, options.value, options.demand, options.duration)
-    start, value, demand, duration = (column.tolist() for column in columns)
-    left: list[float] = options.capacity[0].tolist()
-    price, chosen = options.overload_price or 0.0, []
-    for i, job in enumerate(order.tolist()):
+    jobs, price, delay = instance.columns, instance.overload_penalty, instance.delay_penalty
+    work, since = (jobs.cores * jobs.duration).tolist(), (jobs.earliest - jobs.waited).tolist()
+    columns = (jobs.earliest, jobs.cores, jobs.duration)
+    earliest, cores, duration = (column.tolist() for column in columns)
+    left: list[float] = instance.capacity_cores.tolist()
+    found = [-1] * len(order)
+    for i, job in enumerate(order):
         if spare is not None and i and i % EVERY == 0 and not spare():
             break
-        first, last = begins[job], begins[job + 1]
-        if first == last:
+        at, size, slots = earliest[job], cores[job], duration[job]
+        if last[job] < at:
             continue
-        cores, slots, at = demand[job], duration[job], start[first]
-        lacks = sum([cores - max(0.0, free) for free in left[at : at + slots] if free < cores])
-        best, net = first, value[first] - price * lacks
-        for option in range(first + 1, last):
-            if lacks <= 0 or value[option] <= net:
+        lacks = sum([size - max(0.0, free) for free in left[at : at + slots] if free < size])
+        best, net = at, work[job] - delay * (at - since[job]) - price * lacks
+        for start in range(at + 1, last[job] + 1):
+            value = work[job] - delay * (start - since[job])
+            if lacks <= 0 or value <= net:
                 break
-            lacks += max(0.0, cores - max(0.0, left[at + slots])) - max(0.0, cores - max(0.0, left[at]))
-            at += 1
-            if value[option] - price * lacks > net:
-                best, net = option, value[option] - price * lacks
+            lacks += max(0.0, size - max(0.0, left[start + slots - 1])) - max(0.0, size - max(0.0, left[start - 1]))
+            if value - price * lacks > net:
+                best, net = start, value - price * lacks
         if net > 0:
-            chosen.append(best)
-            for slot in range(start[best], start[best] + slots):
-                left[slot] -= cores
-    return np.sort(np.array(chosen, dtype=np.int64))
+            found[job] = best
+            for slot in range(best, best + slots):
+                left[slot] -= size
+    starts = (Start(job=job.id, start=start) for job, start in zip(instance.jobs, found, strict=True) if start >= 0)
+    return DeferrableSchedule(starts=tuple(starts))
 
 
 Rank = Callable[[DeferrableInstance], Floats]
