@@ -19,6 +19,15 @@ from optsched.schedules import evaluate, parse
 from optsched.schedules.base import Schedule
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
+ALL_JUDGED = 256  # decisions, of which each shows the objective so far
+
+
+def judged(count: int) -> bool:
+    """Whether a row of the log shows the objective so far: the first 256, every second up to 512, every fourth up to 1024, ...
+
+    To judge what happened takes as long as it is: judged in every row, a replay would take the square of its length.
+    """
+    return count % max(1, (1 << count.bit_length()) // ALL_JUDGED) == 0
 
 
 @dataclass
@@ -87,6 +96,7 @@ class Run:
         check()  # a policy that was interrupted may have decided all the same
         row: dict[str, Any] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
         row["decision"] = self._apply(part)
+        costs = costs and judged(len(self.counts.seconds))
         self.counts.add(seconds, failure)
         row |= {"fallback": failure} if failure else {}
         if costs:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import optsched
+import optsched.rolling.run as run_module
 from optsched.instances.generators import osdec
 from optsched.rl.agent import agent
 from optsched.rolling.checkpoint import Checkpoint
@@ -204,6 +205,36 @@ def test_crashed_again_and_again(examples: Path, tmp_path: Path, family: str, po
     assert result.message == expected.message
     figures = [{k: v for k, v in r.options["figures"].items() if not k.startswith("decision_s")} for r in (result, expected)]
     assert figures[0] == figures[1]
+
+
+def test_judging_does_not_take_the_square_of_the_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 600 rows 256 + 128 + 22 are judged, the same ones when it is resumed; carrying out again judges none."""
+    instance, sizes = osdec(1, 1, jobs=1300, horizon=600, window=6, seed=2), []
+
+    def counted(truth: Any, history: Any) -> Any:
+        sizes.append(len(history.starts))
+        return optsched.evaluate(truth, history)
+
+    monkeypatch.setattr(run_module, "evaluate", counted)
+    whole: list[Any] = []
+    result = replay(instance, "fifo", log=whole.append)
+    assert len(whole) > 550
+    assert len(sizes) == sum("objective" in row for row in whole)
+    assert len(sizes) < 256 + 128 + 32
+    assert all("objective" in row for row in whole[:256])
+
+    def crash(row: dict[str, Any]) -> None:
+        if "objective" not in row and row["time_s"] > 500 * 300:
+            raise Crash
+
+    with pytest.raises(Crash):
+        replay(instance, "fifo", checkpoint=tmp_path, progress=crash)
+    again: list[Any] = []
+    sizes.clear()
+    resumed = replay(instance, "fifo", checkpoint=tmp_path, resume=True, log=again.append)
+    assert again == whole
+    assert resumed.schedule == result.schedule
+    assert len(sizes) < 60
 
 
 def bytes_in(folder: Path) -> dict[str, bytes]:
