@@ -141,7 +141,7 @@ def test_the_shortest_limit_is_not_empty(name: str, method: str) -> None:
 @pytest.mark.parametrize("name", ["deferrable", "geo"])
 def test_the_decomposition_begins_with_greedy(name: str) -> None:
     """One round without a limit is no worse than greedy, whatever it starts from."""
-    instance = osdec(jobs=60, horizon=60) if name == "deferrable" else masac(jobs=60, days=0.25, scale=0.05)
+    instance = osdec(jobs=20, horizon=40) if name == "deferrable" else masac(jobs=60, days=0.25, scale=0.05)
     greedy = optsched.solve(instance, "greedy")
     assert greedy.objective is not None
     empty = room("decomposition", name).EMPTY
