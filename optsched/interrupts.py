@@ -22,7 +22,7 @@ class Terminated(KeyboardInterrupt):
 
 @dataclass
 class _Requests:
-    """What has come: the first signal, how many, whether one waits, and how many stretches of work make it wait."""
+    """What has come: the first signal, how many, whether one waits; how many stretches of work make it wait, who takes them."""
 
     first: int | None = None
     count: int = 0
@@ -37,7 +37,9 @@ _requests = _Requests()
 
 def listen() -> None:
     """Take Ctrl-C and SIGTERM as requests, unless whoever started the process has them ignored or handled."""
-    _requests.listening = True
+    if threading.current_thread() is not threading.main_thread():  # Python takes signals in the main thread only
+        return
+    vars(_requests).update(vars(_Requests(listening=True)))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _come)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

@@ -165,6 +165,8 @@ class Checkpoint:
 
     def _open(self) -> None:
         try:
+            for half in self.folder.glob(f".{STATE}.*.part"):  # of a process that was killed while it wrote
+                half.unlink()
             self._log = (self.folder / LOG).open("ab", buffering=0)
             self._log.truncate(self._bytes)
         except OSError as error:
