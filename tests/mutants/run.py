@@ -1,0 +1,255 @@
+"""Small faults put into a copy of the package, one at a time: the fast tests must notice each.
+
+    python tests/mutants/run.py                    # all of mutants.toml; make mutants
+    python tests/mutants/run.py --only geo         # those whose name or file holds the word
+    python tests/mutants/run.py --at HEAD          # of a commit, while the working tree is being edited
+    python tests/mutants/run.py --expected         # without the whole fast suite after the expected tests
+
+Before that the copy without a fault must pass the expected tests. Exit code 1: a mutant survived; 2: the table is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Queue
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = Path(__file__).with_name("mutants.toml")
+COPIED = ("optsched", "tests", "instances", "docs", "benchmarks", "notebooks", "pyproject.toml", "README.md", "CHANGELOG.md")
+FAST = "not slow and not timing and not rl"
+PASSED, FAILED = 0, 1  # pytest's exit codes; all others say that it could not run as asked
+ENDLESS_S = 900  # a fault that makes a loop endless is noticed by nobody else
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in `file`, the text `old`, which is there exactly once, becomes `new`; `tests` are expected to fail.
+
+    `equivalent` says why no test can: such a one is listed, not run.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    equivalent: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: the test that killed it, or None, and whether it was an expected one."""
+
+    mutant: Mutant
+    killer: str | None
+    expected: bool
+    seconds: float
+    error: str = field(default="")
+
+
+class Wrong(Exception):
+    """The table or the copy is wrong, so that nothing would be learnt."""
+
+
+def read(table: Path) -> list[Mutant]:
+    """The mutants of a table."""
+    rows = tomllib.loads(table.read_text())["mutant"]
+    return [Mutant(**row | {"tests": tuple(row.get("tests", ()))}) for row in rows]
+
+
+def faults(mutants: list[Mutant], top: Path) -> Iterator[str]:
+    """Why the table is wrong: a text that is gone or not alone, a test that is not there."""
+    for m in mutants:
+        path = top / m.file
+        found = path.read_text().count(m.old) if path.is_file() else 0
+        if found != 1:
+            yield f"{m.name}: the old text occurs {found} times in {m.file}, it must be there once"
+        if m.old == m.new:
+            yield f"{m.name}: nothing changes"
+        if not m.tests and not m.equivalent:
+            yield f"{m.name}: no test is expected to kill it"
+        for test in m.tests:
+            if not (top / test.split("::")[0]).is_file():
+                yield f"{m.name}: there is no {test.split('::')[0]}"
+    names = [m.name for m in mutants]
+    yield from (f"two mutants are called {name!r}" for name in sorted(set(names)) if names.count(name) > 1)
+
+
+def copy(to: Path, commit: str | None) -> None:
+    """The package, its tests and what they read."""
+    to.mkdir()
+    if commit is not None:
+        packed = subprocess.run(["git", "archive", commit, *COPIED], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["tar", "-x"], cwd=to, input=packed.stdout, check=True)
+        return
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, to / name)
+
+
+def environment(copied: Path) -> dict[str, str]:
+    """The copy before the installed package, and one thread a process, since two run at a time."""
+    data = os.environ.get("OPTSCHED_DATA", str(ROOT.parent / "shared" / "data"))
+    return os.environ | {"PYTHONPATH": str(copied), "OPTSCHED_DATA": data, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def pytest(copied: Path, tests: tuple[str, ...]) -> tuple[int, str]:
+    """Exit code and output of the tests in a copy, up to the first that fails."""
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-x", "-q", "--rootdir", str(copied), "-m", FAST, *tests]
+    try:
+        done = subprocess.run(
+            words, cwd=copied, env=environment(copied), capture_output=True, text=True, check=False, timeout=ENDLESS_S
+        )
+    except subprocess.TimeoutExpired:
+        return FAILED, f"FAILED {' '.join(tests)} does not end"
+    return done.returncode, done.stdout + done.stderr
+
+
+def is_the_copy(copied: Path) -> bool:
+    """Whether tests would import the copy and not what is installed."""
+    words = [sys.executable, "-c", "import optsched; print(optsched.__file__)"]
+    told = subprocess.run(words, cwd=copied, env=environment(copied), capture_output=True, text=True, check=True).stdout
+    return Path(told.strip()).is_relative_to(copied)
+
+
+def killer(copied: Path, tests: tuple[str, ...]) -> str | None:
+    """The first test that fails, or None.
+
+    Raises
+    ------
+    Wrong : pytest could not run them.
+    """
+    code, output = pytest(copied, tests)
+    if code == PASSED:
+        return None
+    named = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    if code != FAILED or named is None:
+        raise Wrong(f"pytest ended with {code}:\n{output[-2000:]}")
+    return named[1]
+
+
+def write(path: Path, text: str) -> None:
+    """Change a module; its byte code goes, for it may look younger than the change."""
+    path.write_text(text)
+    for old in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        old.unlink()
+
+
+def judge(mutant: Mutant, copied: Path, whole: bool) -> Verdict:
+    """Put the fault into a copy, run the expected tests, then all fast ones, and take it out again."""
+    began, path = time.perf_counter(), copied / mutant.file
+    text = path.read_text()
+    write(path, text.replace(mutant.old, mutant.new))
+    try:
+        found = killer(copied, mutant.tests)
+        expected = found is not None
+        if found is None and whole:
+            found = killer(copied, ())
+        return Verdict(mutant, found, expected, time.perf_counter() - began)
+    except Wrong as error:
+        return Verdict(mutant, None, False, time.perf_counter() - began, str(error))
+    finally:
+        write(path, text)
+
+
+def healthy(copied: Path, mutants: list[Mutant]) -> None:
+    """Without a fault the expected tests pass.
+
+    Raises
+    ------
+    Wrong : the copy is not what tests import, or one of them fails.
+    """
+    if not is_the_copy(copied):
+        raise Wrong("the tests import another optsched than the copy")
+    tests = tuple(sorted({test for m in mutants for test in m.tests}))
+    found = killer(copied, tests)
+    if found is not None:
+        raise Wrong(f"{found} fails without any mutant")
+
+
+def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whole: bool) -> list[Verdict]:
+    """Every mutant in one of `jobs` copies.
+
+    Raises
+    ------
+    Wrong : the table or a copy is.
+    """
+    copies: Queue[Path] = Queue()
+    made = [folder / str(i) for i in range(jobs)]
+    for copied in made:
+        copy(copied, commit)
+        copies.put(copied)
+    wrong = list(faults(mutants, made[0]))
+    if wrong:
+        raise Wrong("\n".join(wrong))
+    console = Console(stderr=True, markup=False)
+
+    def one(mutant: Mutant) -> Verdict:
+        copied = copies.get()
+        try:
+            verdict = judge(mutant, copied, whole)
+        finally:
+            copies.put(copied)
+        console.print(f"{verdict.seconds:5.0f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.name}", highlight=False, soft_wrap=True)
+        return verdict
+
+    running = [m for m in mutants if not m.equivalent]
+    with ThreadPoolExecutor(jobs) as pool:
+        share = [running[i::jobs] for i in range(jobs)]  # each copy is tried with the tests that any mutant expects
+        list(pool.map(healthy, made, share))
+        return list(pool.map(one, running))
+
+
+def shown(verdicts: list[Verdict], mutants: list[Mutant]) -> Table:
+    """The table: killed, by which test, survived."""
+    table = Table("mutant", "", "by", "s", title=f"{sum(v.killer is not None for v in verdicts)} of {len(verdicts)} killed")
+    for v in verdicts:
+        word = "killed" if v.expected else "killed, not by the expected" if v.killer else "SURVIVED"
+        table.add_row(v.mutant.name, word, v.killer or v.error, f"{v.seconds:.0f}")
+    for m in mutants:
+        if m.equivalent:
+            table.add_row(m.name, "equivalent", m.equivalent, "")
+    return table
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="mutants whose name or file holds this")
+    parser.add_argument("--at", metavar="COMMIT", help="of this commit instead of the working tree")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--expected", action="store_true", help="do not go on to the whole fast suite")
+    given = parser.parse_args()
+    mutants = [m for m in read(TABLE) if given.only in m.name or given.only in m.file]
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            verdicts = run(mutants, Path(folder).resolve(), given.jobs, given.at, not given.expected)
+        except Wrong as error:
+            Console(stderr=True).print(str(error), highlight=False, markup=False)
+            return 2
+    console = Console(width=None if sys.stdout.isatty() else 200, markup=False)
+    console.print(shown(verdicts, mutants))
+    console.print(f"{time.perf_counter() - began:.0f} s")
+    return 2 if any(v.error for v in verdicts) else int(any(v.killer is None for v in verdicts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
