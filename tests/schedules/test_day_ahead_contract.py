@@ -30,4 +30,4 @@ def test_the_program_keeps_the_contract() -> None:
     instance = under(0.0115)
     result = optsched.solve(instance)
     assert flexible(instance, result.schedule)[0] == pytest.approx([0.75, 1.25])  # type: ignore[arg-type]
-    assert result.objective == pytest.approx(0.5 * 10.5 + 0.1 * 11.5)
+    assert (result.objective, result.solution) == (pytest.approx(0.5 * 10.5 + 0.1 * 11.5), "optimal")
