@@ -2,7 +2,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow rl lint types notebooks clean
+.PHONY: demo test mutants slow rl lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -12,6 +12,9 @@ demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimalit
 test: $(VENV)/.dev  ## the fast tests, a few minutes
 	$(BIN)/python -m pytest -n 2 -m "not slow and not timing and not rl"
 	$(BIN)/python -m pytest -m timing
+
+mutants: $(VENV)/.dev  ## small faults, one at a time: the fast tests must notice each
+	$(BIN)/python tests/mutants/run.py
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
 	$(BIN)/python -m pytest -n 2 -m slow
