@@ -93,7 +93,7 @@ def dispatch(
     came = np.argsort(jobs.earliest[ranked], kind="stable")  # places in the ranking, by arrival
     upto = np.searchsorted(jobs.earliest[ranked][came], np.arange(instance.horizon + 1)).tolist()
     waiting = np.zeros(0, dtype=np.int64)
-    starts = []
+    starts: list[Start] = []
     for slot in range(min(slots or instance.horizon, instance.horizon)):
         if spare is not None and starts and not spare():
             break

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from optsched.decomposition.construct import EVERY, densest_first, density, place
-from optsched.heuristics.parts import Part, how_many, schedule
+from optsched.heuristics.parts import Part, how_many, schedule, share
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.models.time_indexed import Program
@@ -26,8 +26,9 @@ def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) 
 
     Where there is no time to look at all options of all jobs first, jobs are placed a part at a time, and soon.
     """
-    jobs, count = len(instance.jobs), how_many(instance)
-    began = None if spare is None else spare.left_s()
+    jobs, count = len(instance.columns.submitted), how_many(instance)
+    share(instance)  # before the first part, whose seconds tell how long all of them will take
+    before = np.inf if spare is None else spare.left_s()
     made: list[Part] = []
     hurried = False
     worth, free = np.full(jobs, -np.inf), instance.capacity.astype(float)
@@ -37,7 +38,7 @@ def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) 
         waiting = [part]
         if spare is not None and not hurried:
             left = spare.left_s()
-            each = (began - left) / len(made) if began is not None and left < np.inf else 0.0
+            each = (before - left) / len(made) if left < np.inf else 0.0
             hurried = each * (HASTE * count - len(made)) > left
             spare.cut |= hurried
             waiting = made

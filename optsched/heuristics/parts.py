@@ -40,14 +40,18 @@ def how_many(instance: GeoInstance) -> int:
     return -(-len(instance.jobs) // JOBS)
 
 
+def share(instance: GeoInstance) -> dict[str, Any]:
+    """What does not depend on jobs, worked out once."""
+    return {name: getattr(instance, name) for name in ("site_index", "paths", "price", "carbon", "capacity")}
+
+
 def some_jobs(instance: GeoInstance, rows: Ints, slack: int | None = None) -> GeoInstance:
     """The instance with some of its jobs, and for its options with no more `slack` than that, in slots.
 
     What does not depend on jobs is shared, not worked out again.
     """
     made = instance.model_copy(update={"jobs": tuple(map(instance.jobs.__getitem__, rows.tolist()))})
-    shared: dict[str, Any] = {name: getattr(instance, name) for name in ("site_index", "paths", "price", "carbon", "capacity")}
-    columns = instance.columns
+    shared, columns = share(instance), instance.columns
     columns = replace(columns, **{field.name: getattr(columns, field.name)[rows] for field in fields(columns)})
     shared["columns"] = columns if slack is None else replace(columns, slack=np.minimum(columns.slack, slack))
     made.__dict__.update(shared)
