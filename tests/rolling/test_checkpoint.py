@@ -208,8 +208,8 @@ def test_crashed_again_and_again(examples: Path, tmp_path: Path, family: str, po
 
 
 def test_judging_does_not_take_the_square_of_the_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 600 rows 256 + 128 + 22 are judged, the same ones when it is resumed; carrying out again judges none."""
-    instance, sizes = osdec(1, 1, jobs=1300, horizon=600, window=6, seed=2), []
+    """Of 400 rows 256 + 72 are judged, the same ones when it is resumed; carrying out again judges none."""
+    instance, sizes = osdec(1, 1, jobs=700, horizon=400, window=6, seed=2), []
 
     def counted(truth: Any, history: Any) -> Any:
         sizes.append(len(history.starts))
@@ -218,13 +218,13 @@ def test_judging_does_not_take_the_square_of_the_length(tmp_path: Path, monkeypa
     monkeypatch.setattr(run_module, "evaluate", counted)
     whole: list[Any] = []
     result = replay(instance, "fifo", log=whole.append)
-    assert len(whole) > 550
+    assert len(whole) > 350
     assert len(sizes) == sum("objective" in row for row in whole)
-    assert len(sizes) < 256 + 128 + 32
+    assert len(sizes) < 256 + 100
     assert all("objective" in row for row in whole[:256])
 
     def crash(row: dict[str, Any]) -> None:
-        if "objective" not in row and row["time_s"] > 500 * 300:
+        if "objective" not in row and row["time_s"] > 330 * 300:
             raise Crash
 
     with pytest.raises(Crash):
@@ -234,7 +234,7 @@ def test_judging_does_not_take_the_square_of_the_length(tmp_path: Path, monkeypa
     resumed = replay(instance, "fifo", checkpoint=tmp_path, resume=True, log=again.append)
     assert again == whole
     assert resumed.schedule == result.schedule
-    assert len(sizes) < 60
+    assert len(sizes) < 70
 
 
 def bytes_in(folder: Path) -> dict[str, bytes]:
