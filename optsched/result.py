@@ -18,11 +18,12 @@ from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.rooms import families
 from optsched.schedules import check, evaluate, parse
-from optsched.schedules.base import ROUNDING, TOLERANCE, Schedule, Violation, differs
+from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, Violation, differs
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
 Termination = Literal["optimal", "gap_limit", "time_limit", "iteration_limit", "infeasible", "interrupted", "error"]
+KEPT_DUALS = 20_000  # rows; more are not written to the file
 
 
 class InstanceReference(Data):
@@ -35,6 +36,26 @@ class InstanceReference(Data):
     sha256: str
     file: str | None = None
     parameters: dict[str, float] = Field(default_factory=dict)
+
+
+class Proof(Data):
+    """How a bound was proven, and what is taken on trust (docs/certificates.md).
+
+    Attributes
+    ----------
+    kind : ``prices`` (of capacity), ``duals`` (multipliers of a formulation's rows): anybody can work the bound out again, with
+        every rounding charged; ``integers`` (a search in exact arithmetic); ``path`` (a shortest path and branching, with every
+        rounding charged); ``search`` (branch and bound in floating point); ``sign`` (no cost is negative).
+    overlooked : by how much the search may have missed the optimum, in the objective's unit; counted against the bound.
+    tolerance : relative, to which the solver held rows and integers; 0 for none.
+    formulation, duals : the multipliers of its rows, where they were kept.
+    """
+
+    kind: Literal["prices", "duals", "integers", "path", "search", "sign"]
+    overlooked: float = 0.0
+    tolerance: float = 0.0
+    formulation: str | None = None
+    duals: tuple[float, ...] | None = None
 
 
 class Timings(Data):
@@ -55,6 +76,7 @@ class Result(Data):
     objective, bound, gap : numbers or None; ``gap = |objective - bound| / max(|objective|, 1e-9)``.
     incumbents : rows of [seconds, objective, bound], None where not known yet.
     shadow_prices : what one more unit of capacity is worth, by place and slot; absent if the method has none.
+    proof : of the bound; absent where there is none, and in older files.
     digest : sha256 over everything above but timings, so that a later edit shows.
     """
 
@@ -77,11 +99,13 @@ class Result(Data):
     versions: dict[str, str]
     schedule: SerializeAsAny[Schedule] | None
     shadow_prices: dict[str, tuple[NonNegative, ...]] | None = None
+    proof: Proof | None = None
     digest: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The result as a JSON object; shadow prices are left out where there are none."""
-        return self.model_dump(mode="json", exclude=None if self.shadow_prices is not None else {"shadow_prices"})
+        """The result as a JSON object; shadow prices and proof are left out where there are none."""
+        absent = {name for name in ("shadow_prices", "proof") if getattr(self, name) is None}
+        return self.model_dump(mode="json", exclude=absent)
 
     def sealed(self) -> Result:
         """This result with its digest."""
@@ -133,9 +157,13 @@ class Result(Data):
             found.append(Violation("objective beyond its bound", detail=detail))
         if self.solution == "none" or (self.solution == "optimal") != (self.termination == "optimal"):
             found.append(Violation("words that contradict", detail=f"{self.termination!r} with solution {self.solution!r}"))
-        elif self.solution == "optimal" and (self.gap is None or self.gap > TOLERANCE):
+        elif self.solution == "optimal" and not self._closed():
             found.append(Violation("optimal without a proof", detail=f"gap is {self.gap}"))
         return found
+
+    def _closed(self) -> bool:
+        """Whether the gap is none; files from before there were proofs called 1e-6 none."""
+        return self.gap is not None and self.gap <= (TOLERANCE if self.proof is None else PROVEN)
 
 
 def load_result(path: str | Path) -> Result:
@@ -173,13 +201,14 @@ def certified(
     incumbents: Iterable[tuple[float, float | None, float | None]] = (),
     message: str | None = None,
     shadow_prices: dict[str, tuple[float, ...]] | None = None,
-    noise: float = 0.0,
+    proof: Proof | None = None,
 ) -> Result:
     """A result whose figures come from the referee.
 
     Parameters
     ----------
-    noise : rounding of the method's arithmetic, absolute; a bound that close to the objective is the objective.
+    bound : what the method has proven, its own errors already counted against it. A bound within 1e-9 of the objective, relative
+        to that, is the objective; nothing else is called optimal. proof : of the bound.
 
     Raises
     ------
@@ -192,14 +221,11 @@ def certified(
             raise CertificateError(f"{method} returned an infeasible schedule: {broken[0]} ({len(broken)} violations)")
         judged = evaluate(instance, schedule)
         objective, components = judged.objective, judged.components
-        if bound is not None and abs(bound - objective) <= max(noise, 1e-9 * abs(objective)):
-            bound = objective
+        bound, proof = settled(instance, objective, bound, proof)
         if beats(instance, objective, bound):
             raise CertificateError(f"{method}: objective {objective!r} is beyond its bound {bound!r}")
-        if bound is not None:  # what is left on the wrong side is within the solver's own tolerance
-            bound = min(bound, objective) if instance.sense == "minimize" else max(bound, objective)
     gap = relative_gap(objective, bound)
-    if termination == "optimal" and schedule is not None and (gap is None or gap > TOLERANCE):
+    if termination == "optimal" and schedule is not None and (gap is None or gap > PROVEN):
         termination = "gap_limit" if gap is not None else "iteration_limit"
     solution = "none" if schedule is None else "optimal" if termination == "optimal" else "feasible"
     return Result(
@@ -221,6 +247,7 @@ def certified(
         versions=versions(packages),
         schedule=schedule,
         shadow_prices=shadow_prices,
+        proof=None if bound is None else proof,
     ).sealed()
 
 
@@ -236,12 +263,23 @@ def relative_gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / max(abs(objective), 1e-9)
 
 
+def settled(
+    instance: Instance, objective: float, bound: float | None, proof: Proof | None
+) -> tuple[float | None, Proof | None]:
+    """The bound as it is written: the objective where the two agree, and never below zero where no cost can be."""
+    if bound is None:
+        return None, None
+    if instance.sense == "minimize" and bound <= 0.0:
+        bound, proof = 0.0, Proof(kind="sign")
+    return (objective if abs(bound - objective) <= PROVEN * abs(objective) else bound), proof
+
+
 def beats(instance: Instance, objective: float, bound: float | None) -> bool:
-    """Whether an objective lies beyond a bound by more than rounding."""
+    """Whether an objective lies beyond a bound."""
     if bound is None:
         return False
     better = bound - objective if instance.sense == "minimize" else objective - bound
-    return better > TOLERANCE * abs(objective) + ROUNDING
+    return better > PROVEN * abs(objective)
 
 
 def versions(packages: Iterable[str] = ()) -> dict[str, str]:

@@ -14,6 +14,8 @@ from optsched.solvers import Monitor, Task, backend, linear_form
 from optsched.solvers.highs import relaxation
 from optsched.stop import Clock
 
+MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
+
 
 class Choice(Schedule):
     """Options of a program, by index; not a schedule of any instance yet."""
@@ -28,7 +30,6 @@ class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
 
     def options(self) -> Program:
         """The program itself."""
-        self.kept = np.flatnonzero(self.instance.value > 0)
         return self.instance
 
     def schedule(self, chosen: Ints) -> Choice:
@@ -66,7 +67,7 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monit
     monitor = Monitor(Clock(), form.sign)
     if outer is not None:
         outer.when_stopped(lambda: monitor.stop("interrupted"))
-    task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": nodes})
+    task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": min(nodes, MOST_NODES)})
     outcome = backend("highs").solve(model, form, task, monitor)
     bound = None if outcome.bound is None else -outcome.bound / form.scale
     if outcome.x is None:
@@ -85,5 +86,5 @@ def relax(program: Program, outer: Monitor) -> Floats:
     """
     model = Core(program)
     share = np.zeros(len(program))
-    share[program.value > 0] = relaxation(linear_form(model), outer)[1][: int((program.value > 0).sum())]
+    share[model.kept] = relaxation(linear_form(model), outer)[1][: len(model.kept)]
     return share

@@ -21,6 +21,8 @@ from optsched.instances.base import (
 )
 
 HALVINGS = 200
+SHORT = 1e-9  # of a demand that has just room: it is cut to that
+ROUNDING = 5e-13  # relative, of a contract that is just enough
 HOURLY = ("inflexible_ncu", "inflexible_high_ncu", "reservation_ratio", "carbon_kg_per_kwh")
 
 
@@ -81,15 +83,15 @@ class DayAheadInstance(Instance):
                     refuse(f"clusters[{c}].{field}", f"has {len(given)} entries, the first cluster's carbon has {self.hours}")
             if (self.high[c] < self.inflexible[c]).any():
                 refuse(f"clusters[{c}].inflexible_high_ncu", "is below inflexible_ncu in some hour, a high quantile cannot be")
-        short = self.demand - np.maximum(0.0, self.most).sum(axis=1)
-        for c in np.flatnonzero(short > 1e-9 * (1 + self.demand)).tolist():
+        short = self._asked - np.maximum(0.0, self.most).sum(axis=1)
+        for c in np.flatnonzero(short > SHORT * self._asked).tolist():
             refuse(
                 f"clusters[{c}]", f"has no room for {short[c]:.6g} NCU-hours of its flexible usage under its limits (8), (11)"
             )
         peaks = self.kw(self.inflexible + self.flattest).max(axis=1) / 1000
         for k, campus in enumerate(self.campuses):
             least = sum(float(p) for p, c in zip(peaks, self.clusters, strict=True) if c.campus == campus.id)
-            if least > campus.contract_mw * (1 + 1e-9):
+            if least > campus.contract_mw * (1 + ROUNDING):
                 refuse(f"campuses[{k}].contract_mw", f"is {campus.contract_mw:g}, its clusters' least peaks are {least:.6g} MW")
         return self
 
@@ -132,6 +134,10 @@ class DayAheadInstance(Instance):
     @cached_property
     def demand(self) -> Floats:
         """tau, eqs. (3)-(5): flexible usage, inflated so that all reservations fit, shape (clusters,), NCU-hours."""
+        return frozen(np.minimum(self._asked, np.maximum(0.0, self.most).sum(axis=1)))
+
+    @cached_property
+    def _asked(self) -> Floats:
         reserved = self._each("reserved_ncu_h") * (1 + self._each("reserved_error"))
         left = reserved - (self.inflexible * self.ratio).sum(axis=1)
         real = (left > 1e-9 * reserved) & (self._each("flexible_ncu_h") > 0)
@@ -143,6 +149,13 @@ class DayAheadInstance(Instance):
         power = self._each("usage_limit_ncu")[:, None] - self.high
         machines = self._each("capacity_ncu")[:, None] / self.ratio - self.inflexible
         return frozen(np.minimum(power, machines))
+
+    @cached_property
+    def limits(self) -> Floats:
+        """Magnitude of the terms in `most`, shape (clusters, H), NCU: what its rounding is a share of."""
+        power = self._each("usage_limit_ncu")[:, None] + self.high
+        machines = self._each("capacity_ncu")[:, None] / self.ratio + self.inflexible
+        return frozen(np.maximum(power, machines))
 
     @cached_property
     def flattest(self) -> Floats:

@@ -25,6 +25,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.grid import exact
 from optsched.instances.network import Path, cheapest_paths
 
 
@@ -110,10 +111,10 @@ class GeoInstance(Instance):
         refuse_duplicates("sites", (site.id for site in self.sites))
         refuse_duplicates("jobs", (job.id for job in self.jobs))
         refuse_duplicates("links", ((link.from_, link.to) for link in self.links))
-        ratio = self.signal_slot_s / self.slot_s
-        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9:
-            refuse("signal_slot_s", f"{self.signal_slot_s:g} is not a multiple of slot_s = {self.slot_s:g}")
-        needed = -(-(self.horizon + self.now % round(ratio)) // round(ratio))
+        ratio = exact(self.signal_slot_s) / exact(self.slot_s)
+        if ratio.denominator != 1:
+            refuse("signal_slot_s", f"{self.signal_slot_s:.17g} is not a multiple of slot_s = {self.slot_s:.17g}")
+        needed = -(-(self.horizon + self.now % ratio.numerator) // ratio.numerator)
         for n, site in enumerate(self.sites):
             for field in ("price_usd_per_mwh", "carbon_g_per_kwh"):
                 given = len(getattr(site, field))
@@ -147,8 +148,17 @@ class GeoInstance(Instance):
     def paths(self) -> dict[tuple[int, int], Path]:
         """The transfer path of every ordered pair of sites that has one."""
         index = self.site_index
-        links = ((index[k.from_], index[k.to], 1 / k.throughput_gb_per_s, k.cost_usd_per_gb) for k in self.links)
+        links = ((index[k.from_], index[k.to], 1 / exact(k.throughput_gb_per_s), exact(k.cost_usd_per_gb)) for k in self.links)
         return cheapest_paths(links, len(self.sites))
+
+    def transfer_slots(self, here: Ints, there: Ints, *sizes_gb: Floats) -> Ints:
+        """Slots until data has gone from site to site, shape (n,), 0 where there is no path; `sizes_gb` columns add up."""
+        found = np.zeros(len(here), dtype=np.int64)
+        pair = here * len(self.sites) + there
+        for (a, b), path in self.paths.items():
+            mine = np.flatnonzero(pair == a * len(self.sites) + b)
+            found[mine] = path.slots(tuple(size[mine] for size in sizes_gb), self.slot_s)
+        return found
 
     @cached_property
     def columns(self) -> JobColumns:
@@ -167,7 +177,7 @@ class GeoInstance(Instance):
     @cached_property
     def slots_per_signal(self) -> int:
         """Slots for which one price or carbon value holds."""
-        return round(self.signal_slot_s / self.slot_s)
+        return (exact(self.signal_slot_s) / exact(self.slot_s)).numerator
 
     def _by_slot(self, field: str) -> Floats:
         signal = (np.arange(self.horizon) + self.now % self.slots_per_signal) // self.slots_per_signal

@@ -1,13 +1,21 @@
-"""Transfer paths between sites: the cheapest by money, then by delay (networkx)."""
+"""Transfer paths between sites: the cheapest by money, then by delay (networkx), compared and added up in fractions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
 
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
+from optsched.instances.grid import exact
+
+QUANTUM = Fraction(1, 10**9)  # of a slot: a transfer that is late by no more is in time (1/60 GB/s has but 17 digits)
+DOUBT = 1e-12  # relative: so far from a whole number of slots float64 tells for sure
+MOST = 10**9  # slots; no horizon is longer
 
 
 @dataclass(frozen=True)
@@ -17,24 +25,32 @@ class Path:
     Attributes
     ----------
     sites : indices of the sites passed, both ends included.
-    cost_usd_per_gb : sum of the links' prices. seconds_per_gb : sum of their inverse throughputs.
+    price, delay : sum of the links' USD/GB, and of their inverse throughputs in s/GB.
     """
 
     sites: tuple[int, ...]
-    cost_usd_per_gb: float
-    seconds_per_gb: float
+    price: Fraction
+    delay: Fraction
 
-    def delay_slots(self, size_gb: float, slot_s: float) -> int:
-        """Slots until `size_gb` has arrived."""
-        return int(slots_for(np.array(size_gb * self.seconds_per_gb), slot_s))
+    @cached_property
+    def cost_usd_per_gb(self) -> float:
+        """The price as a float."""
+        return float(self.price)
+
+    def delay_slots(self, sizes_gb: Iterable[float], slot_s: float) -> int:
+        """Slots until data of some sizes together has arrived."""
+        return min(MOST, max(0, ceil(sum(map(exact, sizes_gb), Fraction(0)) * self.delay / exact(slot_s) - QUANTUM)))
+
+    def slots(self, sizes_gb: tuple[Floats, ...], slot_s: float) -> Ints:
+        """The same for many at once, shape (n,): each of `sizes_gb` is a column."""
+        near = sum(sizes_gb) * float(self.delay) / slot_s - float(QUANTUM)
+        found = np.clip(np.ceil(near), 0, MOST)
+        for i in np.flatnonzero((np.abs(near - np.round(near)) <= DOUBT * (1 + near)) & (near < 2 * MOST)).tolist():
+            found[i] = self.delay_slots((float(column[i]) for column in sizes_gb), slot_s)
+        return found.astype(np.int64)
 
 
-def slots_for(seconds: Floats, slot_s: float) -> Ints:
-    """Slots that a transfer of so many seconds takes; the tolerance keeps 60.000000000000007 s within one slot of 60 s."""
-    return np.asarray(np.ceil(seconds / slot_s - 1e-9), dtype=np.int64)
-
-
-def cheapest_paths(links: Iterable[tuple[int, int, float, float]], sites: int) -> dict[tuple[int, int], Path]:
+def cheapest_paths(links: Iterable[tuple[int, int, Fraction, Fraction]], sites: int) -> dict[tuple[int, int], Path]:
     """All pairs' paths of least price, ties by least delay, over directed links (from, to, seconds/GB, USD/GB).
 
     A pair without a path is absent. Dijkstra by price keeps the links that lie on some cheapest path; among those,
@@ -50,14 +66,12 @@ def cheapest_paths(links: Iterable[tuple[int, int, float, float]], sites: int) -
     for source in range(sites):
         price = nx.single_source_dijkstra_path_length(graph, source, weight="usd")
         tight = graph.edge_subgraph(
-            (u, v)
-            for u, v, usd in graph.edges(data="usd")
-            if u in price and price[u] + usd <= price[v] + 1e-12 * max(1.0, price[v])
+            (u, v) for u, v, usd in graph.edges(data="usd") if u in price and price[u] + usd == price[v]
         )
         if source not in tight:
             continue
         seconds, route = nx.single_source_dijkstra(tight, source, weight="seconds")
         for target in route:
             if target != source:
-                paths[source, target] = Path(tuple(route[target]), price[target], seconds[target])
+                paths[source, target] = Path(tuple(route[target]), Fraction(price[target]), Fraction(seconds[target]))
     return paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,8 +24,9 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.grid import Grid
 
-SMALLEST = 1e-8  # job, of the capacity: well above FITS of the referee
+SMALLEST = 1e-100  # NCU: what is less says a typing error, and takes integers of a thousand digits
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -52,6 +53,23 @@ class JobColumns:
     duration: Ints
     submitted: Ints
     waited: Ints
+
+
+@dataclass(frozen=True)
+class Units:
+    """Sizes in whole units of a grid: what fits is decided in them.
+
+    Attributes
+    ----------
+    ncu : of the jobs in the order of the queue, shape (J,). room : what the inflexible load leaves, negative where it exceeds
+        the capacity, shape (T,). running : flexible load that runs already, shape (T,). capacity : C.
+    """
+
+    grid: Grid
+    ncu: Any
+    room: Any
+    running: Any
+    capacity: int
 
 
 class VccInstance(Instance):
@@ -103,8 +121,8 @@ class VccInstance(Instance):
                 refuse(f"jobs[{j}].submitted", f"is {job.submitted}, beyond the horizon of {self.horizon} slots")
             if job.evicted and not self.preempt:
                 refuse(f"jobs[{j}].evicted", "is true, but preempt is false: nothing is evicted")
-            if job.ncu < SMALLEST * self.capacity_ncu:
-                refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, less than {SMALLEST:g} of the capacity")
+            if job.ncu < SMALLEST:
+                refuse(f"jobs[{j}].ncu", f"is {job.ncu:g}, the least is {SMALLEST:g}")
             if job.ncu > self.capacity_ncu:
                 refuse(
                     f"jobs[{j}].ncu", f"is {job.ncu:g}, more than the capacity of {self.capacity_ncu:g}: it blocks the queue"
@@ -142,6 +160,19 @@ class VccInstance(Instance):
         )
 
     @cached_property
+    def units(self) -> Units:
+        """Sizes in whole units."""
+        grid = Grid.of(self.columns.ncu, self.inflexible, self.running, [self.capacity_ncu])
+        (capacity,) = grid.whole([self.capacity_ncu]).tolist()
+        return Units(
+            grid,
+            frozen(grid.whole(self.columns.ncu)),
+            frozen(capacity - grid.whole(self.inflexible)),
+            frozen(grid.whole(self.running)),
+            int(capacity),
+        )
+
+    @cached_property
     def due(self) -> Ints:
         """The last slot in which a job starts without a charge for delay, in the order of the queue, shape (J,)."""
         return frozen(self.columns.submitted - self.columns.waited + self.delay_limit_slots)
@@ -175,7 +206,7 @@ class VccInstance(Instance):
     @cached_property
     def asked(self) -> Floats:
         """w: NCU-hours of the jobs submitted on each day, shape (days,)."""
-        asked = np.bincount(self.day[self.columns.submitted], self.fresh_ncu_h, minlength=int(self.day[-1]) + 1)
+        asked = np.bincount(self.day[self.columns.submitted], self.fresh_ncu_h, int(self.day[-1]) + 1).astype(float)
         asked[0] += self.asked_ncu_h
         return frozen(asked)
 

@@ -26,11 +26,12 @@ class Model(ABC, Generic[I, S]):
     ----------
     name : of the formulation, as in ``--formulation``. linear : whether a MILP backend can solve it.
     pyomo : the concrete model. implied_integers : continuous variables that are integer in some optimum,
-        so that an all-integer backend may treat them as integers.
+        so that an all-integer backend may treat them as integers. scale : of the Pyomo objective against the real one.
     """
 
     name: ClassVar[str]
     linear: ClassVar[bool] = True
+    scale: float = 1.0
 
     def __init__(self, instance: I) -> None:
         self.instance = instance
@@ -43,6 +44,11 @@ class Model(ABC, Generic[I, S]):
     def of(cls, instance: I) -> Model[I, S]:
         """Build the formulation of an instance."""
         return cls(instance)
+
+    @classmethod
+    def magnified(cls, instance: I) -> Model[I, S]:
+        """The same in units that suit a solver's absolute tolerances, where the formulation has such; `scale` tells them."""
+        return cls.of(instance)
 
     @classmethod
     def refuses(cls, instance: I) -> str | None:
@@ -60,6 +66,13 @@ class Model(ABC, Generic[I, S]):
     @abstractmethod
     def decode(self) -> S:
         """The schedule that the variables' values stand for."""
+
+    def refine(self) -> int:
+        """Add the rows that the variables' values break and no solver's tolerance could have told; how many.
+
+        A formulation that leaves near fits to such rows is a relaxation without them, so that its bounds hold meanwhile.
+        """
+        return 0
 
 
 @contextmanager

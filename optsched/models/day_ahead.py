@@ -2,63 +2,101 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.instances.base import Floats
 from optsched.instances.day_ahead import DayAheadInstance
 from optsched.models.base import Model
-from optsched.schedules.day_ahead import Curve, DayAheadSchedule, flexible
+from optsched.schedules.day_ahead import Curve, DayAheadSchedule, flexible, peaks_mw
+
+REPAIRS = 4  # rounds that bring a day's usage back to its sum
 
 
 class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
-    """Flexible usage by cluster and hour, and the peak of each cluster; delta = usage / (tau / H) - 1."""
+    """Usage 1 + delta by cluster and hour, as a share of the mean, and each cluster's peak as a multiple of its least one.
+
+    All numbers are so near 1, whatever the units of the instance: a solver's absolute tolerances mean the same everywhere.
+    """
 
     name: ClassVar[str] = "day-ahead"
 
     def build(self) -> None:
         """One row a cluster for (7), one an hour for the peak, one a campus for (9); (8) and (11) are bounds."""
         instance, m = self.instance, self.pyomo
+        self.mean = instance.demand / instance.hours
+        moved = np.flatnonzero(self.mean > 0).tolist()
         clusters, hours = range(len(instance.clusters)), range(instance.hours)
-        most = np.maximum(0.0, instance.most)
-        m.use = pyo.Var(clusters, hours, bounds=lambda _, c, h: (0.0, float(most[c, h])))
-        m.peak = pyo.Var(clusters, domain=pyo.NonNegativeReals)
-        m.whole = pyo.Constraint(clusters, rule=lambda m, c: sum(m.use[c, h] for h in hours) == float(instance.demand[c]))
-        base = instance.kw(instance.inflexible)
-        slope = instance.slope.tolist()
-        m.peaks = pyo.Constraint(
-            clusters, hours, rule=lambda m, c, h: m.peak[c] - slope[c] / 1000 * m.use[c, h] >= float(base[c, h]) / 1000
-        )
-        home = [cluster.campus for cluster in instance.clusters]
+        base, most = instance.kw(instance.inflexible), np.maximum(0.0, instance.most)
+        least = instance.kw(instance.inflexible + instance.flattest).max(axis=1)
+        self.unit = np.where(least > 0, least, 1.0)  # kW
+        top = instance.kw(instance.inflexible + most).max(axis=1) / self.unit
+        share = np.minimum(most / np.where(self.mean > 0, self.mean, 1.0)[:, None], instance.hours)
+        m.use = pyo.Var(moved, hours, bounds=lambda _, c, h: (0.0, float(share[c, h])))
+        m.peak = pyo.Var(clusters, bounds=lambda _, c: (0.0, float(top[c])))
+        m.whole = pyo.Constraint(moved, rule=lambda m, c: sum(m.use[c, h] for h in hours) == instance.hours)
+        rise = instance.slope * self.mean / self.unit
+        level = base / self.unit[:, None]
+
+        def used(c: int, h: int) -> Any:
+            return float(rise[c]) * m.use[c, h] if self.mean[c] > 0 else 0.0
+
+        m.peaks = pyo.Constraint(clusters, hours, rule=lambda m, c, h: m.peak[c] - used(c, h) >= float(level[c, h]))
         m.contract = pyo.ConstraintList()
         for campus in instance.campuses:
-            mine = [c for c in clusters if home[c] == campus.id]
+            mine = [c for c in clusters if instance.clusters[c].campus == campus.id]
             if mine:
-                m.contract.add(sum(m.peak[c] for c in mine) <= campus.contract_mw)
+                m.contract.add(sum(float(self.unit[c] / 1000 / campus.contract_mw) * m.peak[c] for c in mine) <= 1.0)
         price = instance.carbon_price * instance.carbon
-        constant = float((price * base).sum())
-        carbon = sum(float(price[c, h]) * slope[c] * m.use[c, h] for c in clusters for h in hours)
-        m.objective = pyo.Objective(expr=constant + carbon + instance.peak_price * sum(m.peak[c] for c in clusters))
+        carbon = sum(float(price[c, h] * instance.slope[c] * self.mean[c]) * m.use[c, h] for c in moved for h in hours)
+        peak = sum(float(instance.peak_price * self.unit[c] / 1000) * m.peak[c] for c in clusters)
+        m.objective = pyo.Objective(expr=float((price * base).sum()) + carbon + peak)
 
     def encode(self, schedule: DayAheadSchedule) -> None:
         """Usage from the deviations."""
-        use = flexible(self.instance, schedule)
+        use, peaks = flexible(self.instance, schedule), peaks_mw(self.instance, schedule)
         for (c, h), variable in self.pyomo.use.items():
-            variable.set_value(float(use[c, h]), skip_validation=True)
-        peaks = {curve.cluster: curve.peak_mw for curve in schedule.curves}
-        for c, cluster in enumerate(self.instance.clusters):
-            self.pyomo.peak[c].set_value(peaks.get(cluster.id, 0.0), skip_validation=True)
+            variable.set_value(float(use[c, h] / self.mean[c]), skip_validation=True)
+        for c, variable in self.pyomo.peak.items():
+            variable.set_value(float(peaks[c] * 1000 / self.unit[c]), skip_validation=True)
 
     def decode(self) -> DayAheadSchedule:
-        """Deviations from the usage, clipped to its bounds; the least peaks for them."""
+        """Deviations from the usage, within its bounds and the contracts to the last digits; the least peaks for them."""
         use = np.zeros(self.instance.carbon.shape)
         for (c, h), variable in self.pyomo.use.items():
-            use[c, h] = variable.value or 0.0
-        return with_usage(self.instance, np.clip(use, 0.0, np.maximum(0.0, self.instance.most)))
+            use[c, h] = (variable.value or 0.0) * self.mean[c]
+        return with_usage(self.instance, _under_contracts(self.instance, whole(self.instance, use)))
 
 
-def with_usage(instance: DayAheadInstance, use: np.ndarray) -> DayAheadSchedule:
+def whole(instance: DayAheadInstance, use: Floats) -> Floats:
+    """The usage moved into its bounds and to its sum by the least changes, shape (clusters, H)."""
+    most = np.maximum(0.0, instance.most)
+    use = np.clip(use, 0.0, most)
+    for _ in range(REPAIRS):
+        lacks = instance.demand - use.sum(axis=1)
+        room = np.where(lacks[:, None] > 0, most - use, use)
+        sums = room.sum(axis=1)
+        share = np.where(sums > 0, np.clip(lacks / np.where(sums > 0, sums, 1.0), -1.0, 1.0), 0.0)
+        use = np.clip(use + share[:, None] * room, 0.0, most)
+    return use
+
+
+def _under_contracts(instance: DayAheadInstance, use: Floats) -> Floats:
+    """The usage, so far mixed with the flattest one that no campus exceeds its contract by a solver's tolerance."""
+    flat = whole(instance, instance.flattest)
+    high, low = (instance.kw(instance.inflexible + u).max(axis=1) / 1000 for u in (use, flat))
+    share = np.zeros(len(use))
+    for campus in instance.campuses:
+        mine = np.array([cluster.campus == campus.id for cluster in instance.clusters])
+        over, spare = float(high[mine].sum()) - campus.contract_mw, float((high - low)[mine].sum())
+        if over > 0:
+            share[mine] = min(1.0, 1.001 * over / spare) if spare > 0 else 1.0
+    return use + share[:, None] * (flat - use)
+
+
+def with_usage(instance: DayAheadInstance, use: Floats) -> DayAheadSchedule:
     """The schedule of a flexible usage, shape (clusters, H), under the least peaks."""
     peaks = instance.kw(instance.inflexible + use).max(axis=1) / 1000
     curves = []

@@ -8,7 +8,6 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.instances.network import slots_for
 from optsched.models.base import Model
 from optsched.models.time_indexed import CoverForm, Program, StateForm, TimeIndexed, windows
 from optsched.schedules.geo import GeoSchedule, Start
@@ -33,10 +32,11 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     pair_job, pair_site = _pairs(instance)
     source, gone = jobs.source[pair_job], jobs.bound_for[pair_job] >= 0
     away = pair_site != source
-    seconds, price = network(instance)
-    size, model = (jobs.data_gb + jobs.model_gb)[pair_job], jobs.model_gb[pair_job]
-    out = slots_for(size * seconds[source, pair_site], instance.slot_s)
-    back = slots_for(model * seconds[pair_site, source], instance.slot_s)
+    price = prices(instance)
+    data, model = jobs.data_gb[pair_job], jobs.model_gb[pair_job]
+    size = data + model
+    out = instance.transfer_slots(source, pair_site, data, model)
+    back = instance.transfer_slots(pair_site, source, model)
     submitted = jobs.submitted[pair_job]
     first = np.where(gone, jobs.arrives[pair_job], submitted + np.where(away, out, 0))
     last = np.minimum(submitted + jobs.slack[pair_job] - np.where(away, back, 0), horizon - jobs.duration[pair_job])
@@ -91,12 +91,12 @@ def _pairs(instance: GeoInstance) -> tuple[Ints, Ints]:
     return job, site
 
 
-def network(instance: GeoInstance) -> tuple[Floats, Floats]:
-    """Seconds and USD for a GB from site to site, shape (P, P); zero where there is no path."""
-    seconds, price = np.zeros((2, len(instance.sites), len(instance.sites)))
-    for (here, there), path in instance.paths.items():
-        seconds[here, there], price[here, there] = path.seconds_per_gb, path.cost_usd_per_gb
-    return seconds, price
+def prices(instance: GeoInstance) -> Floats:
+    """USD for a GB from site to site, shape (P, P); zero where there is no path."""
+    price = np.zeros((len(instance.sites), len(instance.sites)))
+    for pair, path in instance.paths.items():
+        price[pair] = path.cost_usd_per_gb
+    return price
 
 
 def _intensity(instance: GeoInstance, pairs: set[tuple[int, int]]) -> Floats:
@@ -133,14 +133,13 @@ def selected(instance: GeoInstance, schedule: GeoSchedule) -> list[tuple[int, in
 
 class _Geo(TimeIndexed[GeoInstance, GeoSchedule]):
     def options(self) -> Program:
-        """The instance's program; keeps the departures of the options that have a value."""
-        full, departure = program(self.instance)
-        self.departure = departure[full.value > 0]
+        """The instance's program; keeps the departures."""
+        full, self.departure = program(self.instance)
         return full
 
     def schedule(self, chosen: Ints) -> GeoSchedule:
         """Starts of the chosen options, each with its best departure."""
-        return to_schedule(self.instance, self.program, self.departure, chosen)
+        return to_schedule(self.instance, self.program, self.departure[self.kept], chosen)
 
     def selected(self, schedule: GeoSchedule) -> list[tuple[int, int, int]]:
         """(job, site, start) of every start."""

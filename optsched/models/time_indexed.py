@@ -11,8 +11,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.grid import Grid
 from optsched.models.base import I, Model, S
 from optsched.models.terms import Terms, rows_of
+
+MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers would be units
+CHUNK = 10**7  # numbers worked out at once
+SAFE = 1e-9  # relative: an option worth its own overload but for rounding is kept
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,38 @@ class Program:
         """Whether every load is an integer in every schedule."""
         return bool(np.all(self.demand % 1 == 0) and np.all(self.capacity % 1 == 0))
 
+    def in_units(self) -> Program:
+        """The same in whole units of the grid of its demands and capacities, where these are few enough for a solver."""
+        grid = Grid.of(self.demand, self.capacity.ravel())
+        if grid.wide or 10.0**grid.digits * float(self.demand.sum()) > MOST_UNITS:
+            return self
+        price = None if self.overload_price is None else self.overload_price / 10.0**grid.digits
+        return replace(self, demand=grid.whole(self.demand), capacity=grid.whole(self.capacity), overload_price=price)
+
     def where(self, keep: Bools) -> Program:
         """The program with only the options in `keep`."""
         return replace(self, job=self.job[keep], place=self.place[keep], start=self.start[keep], value=self.value[keep])
+
+    def worthwhile(self) -> Bools:
+        """Which options can be part of a best schedule: they fit, and are worth more than the overload that each alone causes.
+
+        Leaving a job out is never worse than an option of no value; with other jobs beside it an option causes no less.
+        """
+        keep = self.value > 0
+        rows, row = np.unique(
+            np.stack([self.place[keep].astype(float), self.demand[self.job[keep]]]), axis=1, return_inverse=True
+        )
+        slots = self.capacity.shape[1]
+        lacks = np.empty(int(keep.sum()))
+        start, end = self.start[keep], (self.start + self.duration[self.job])[keep]
+        for r in np.array_split(np.arange(rows.shape[1]), max(1, rows.shape[1] * slots // CHUNK)):
+            over = np.maximum(0.0, rows[1, r, None] - self.capacity[rows[0, r].astype(np.int64)])
+            upto = np.concatenate([np.zeros((len(r), 1)), np.cumsum(over, axis=1)], axis=1)
+            mine = np.flatnonzero((row >= r[0]) & (row <= r[-1])) if len(r) else np.zeros(0, dtype=np.int64)
+            lacks[mine] = upto[row[mine] - r[0], end[mine]] - upto[row[mine] - r[0], start[mine]] if len(r) else 0.0
+        price = self.overload_price
+        keep[keep] = lacks <= 0 if price is None else self.value[keep] > price * lacks * (1 - SAFE)
+        return keep
 
     def load(self, chosen: Ints) -> Floats:
         """Load of the chosen options, shape (P, T)."""
@@ -111,8 +145,9 @@ class TimeIndexed(Model[I, S]):
     def build(self) -> None:
         """Binary choices, at most one a job, the loads, and the objective."""
         full = self.options()
-        # An option of no value can be dropped: leaving the job out is never worse.
-        self.program = program = full.where(full.value > 0)
+        keep = full.worthwhile()
+        self.kept = np.flatnonzero(keep)
+        self.program = program = full.where(keep).in_units()
         m = self.pyomo
         m.choice = pyo.Var(range(len(program)), domain=pyo.Binary)
         self.choice = list(m.choice.values())

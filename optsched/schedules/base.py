@@ -13,6 +13,7 @@ from optsched.instances.base import Data
 
 TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
 ROUNDING = 1e-12  # absolute, for figures that should be zero
+PROVEN = 1e-9  # relative, of the objective: a bound that close proves it optimal
 
 
 class Schedule(Data):

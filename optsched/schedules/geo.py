@@ -163,11 +163,11 @@ def _placement(instance: GeoInstance, job: Job, start: Start) -> list[Violation]
         if start.departure is None:
             return [Violation("runs away from its source without a departure", job.id, start.site, start.start)]
         assert out is not None
-        arrival = start.departure + out.delay_slots(job.data_gb + job.model_gb, instance.slot_s)
+        arrival = start.departure + out.delay_slots((job.data_gb, job.model_gb), instance.slot_s)
         rules.append(("departs before it is submitted", job.submitted - start.departure))
         rules.append(("starts before it has arrived", arrival - start.start))
     if here != there and back is not None:
-        returned = start.start + back.delay_slots(job.model_gb, instance.slot_s)
+        returned = start.start + back.delay_slots((job.model_gb,), instance.slot_s)
         rules.append(("its result returns after its slack", returned - job.submitted - job.slack))
     return [Violation(r, job.id, start.site, start.start, float(amount)) for r, amount in rules if amount > 0]
 

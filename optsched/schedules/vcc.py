@@ -9,11 +9,11 @@ from math import fsum
 import numpy as np
 
 from optsched.instances.base import Data, Floats, Natural
+from optsched.instances.grid import share_of, tally
 from optsched.instances.vcc import VccInstance
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry
 
 SIGNS = {"carbon": 1, "delay": 1, "daily": 1, "unfinished": 1}
-FITS = 1e-9  # of the capacity: a load that close to a limit is within it
 
 
 class Start(Data):
@@ -39,33 +39,35 @@ class VccSchedule(Schedule):
 def played(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
     """What the queue does under a cap: finished jobs leave, the cap takes effect, jobs join, jobs start from the head.
 
-    The queue stops at the first job that does not fit, under the cap or into the data centre.
+    The queue stops at the first job that does not fit, under the cap or into the data centre; both are decided in whole units.
     """
     cap = tuple(cap)
     jobs = [instance.jobs[j] for j in instance.queue.tolist()]
-    slack = FITS * instance.capacity_ncu
+    units = instance.units
+    ncu, room, given = units.ncu.tolist(), units.room.tolist(), units.running.tolist()
     waiting: deque[tuple[int, int]] = deque()  # index, slots to run
     running: list[tuple[int, int, int]] = []  # index, start, end; in the order of their starts
     pieces: list[Start] = []
-    come = 0
+    come = held = 0
     for t, share in enumerate(cap):
-        limit = share * instance.capacity_ncu
-        pieces += [Start(job=jobs[i].id, start=start) for i, start, end in running if end == t]
+        limit = share_of(share, units.capacity)
+        ended = [run for run in running if run[2] == t]
+        pieces += [Start(job=jobs[i].id, start=start) for i, start, _ in ended]
         running = [run for run in running if run[2] > t]
-        load = fsum(jobs[i].ncu for i, _, _ in running) + float(instance.running[t])
-        while instance.preempt and running and load > limit + slack:
+        held -= sum(ncu[i] for i, _, _ in ended)
+        while instance.preempt and running and held + given[t] > limit:
             i, start, end = running.pop()
             pieces.append(Start(job=jobs[i].id, start=start, until=t))
             waiting.appendleft((i, end - t))
-            load = fsum(jobs[i].ncu for i, _, _ in running) + float(instance.running[t])
+            held -= ncu[i]
         while come < len(jobs) and jobs[come].submitted <= t:
             waiting.append((come, jobs[come].duration))
             come += 1
-        most = min(limit, instance.capacity_ncu - instance.inflexible_ncu[t])
-        while waiting and load + jobs[waiting[0][0]].ncu <= most + slack:
+        most = min(limit, room[t])
+        while waiting and held + given[t] + ncu[waiting[0][0]] <= most:
             i, left = waiting.popleft()
             running.append((i, t, t + left))
-            load += jobs[i].ncu
+            held += ncu[i]
     pieces += [Start(job=jobs[i].id, start=start) for i, start, _ in running]
     order = {job.id: i for i, job in enumerate(jobs)}
     return VccSchedule(cap=cap, starts=tuple(sorted(pieces, key=lambda s: (s.start, order[s.job]))))
@@ -86,11 +88,11 @@ def runs(instance: VccInstance, schedule: VccSchedule) -> list[tuple[int, int, i
 
 def load(instance: VccInstance, schedule: VccSchedule) -> Floats:
     """Flexible load by slot, shape (T,), NCU."""
-    change = np.zeros(instance.horizon + 1)
-    for j, start, end in runs(instance, schedule):
-        change[min(start, instance.horizon)] += instance.jobs[j].ncu
-        change[min(end, instance.horizon)] -= instance.jobs[j].ncu
-    return np.asarray(np.cumsum(change)[:-1] + instance.running)
+    grid, slots = instance.units.grid, instance.horizon
+    pieces = np.array(runs(instance, schedule), dtype=np.int64).reshape(-1, 3)
+    size = grid.whole([instance.jobs[j].ncu for j in pieces[:, 0].tolist()])
+    begin, end = (tally(np.minimum(pieces[:, c], slots), size, slots + 1) for c in (1, 2))
+    return grid.value(np.cumsum(begin - end)[:-1] + instance.units.running)
 
 
 def evaluate(instance: VccInstance, schedule: VccSchedule) -> Evaluation:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
@@ -35,7 +35,7 @@ class Outcome:
     ----------
     termination : optimal, gap_limit, time_limit, iteration_limit, infeasible, interrupted or error.
     x : values of the form's columns, or None. objective, bound : as the backend claims them, or None.
-    message : for an error.
+    message : for an error. duals : multipliers of the rows that prove the bound, shape (rows,), where there are such.
     """
 
     termination: str
@@ -43,6 +43,7 @@ class Outcome:
     objective: float | None = None
     bound: float | None = None
     message: str | None = None
+    duals: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,16 @@ class Capabilities:
     Attributes
     ----------
     continuous : takes models with continuous variables that no integer argument covers. nonlinear : takes a MINLP.
-    schedules : returns schedules (else only a bound).
+    schedules : returns schedules (else only a bound). proof : of its bounds for models with integers: ``integers`` (a search
+        in exact arithmetic), ``search`` (branch and bound in floating point) or ``duals`` (multipliers, with safe rounding).
+    duals : whether bounds of models without integers come from multipliers.
     """
 
     continuous: bool = True
     nonlinear: bool = False
     schedules: bool = True
+    proof: Literal["integers", "search", "duals"] = "search"
+    duals: bool = False
 
 
 class Backend(Protocol):
@@ -113,5 +118,7 @@ def typed(default: Any, value: Any) -> Any:
             raise ValueError(value)
         return words[str(value).lower()]
     if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
+        raise ValueError(value)
+    if isinstance(default, int) and abs(int(value)) >= 2**63:
         raise ValueError(value)
     return type(default)(value)

@@ -25,7 +25,7 @@ class CpSat:
     """Constraint programming with clause learning, for models whose variables are all (implied) integers."""
 
     name = "cp-sat"
-    capabilities = Capabilities(continuous=False)
+    capabilities = Capabilities(continuous=False, proof="integers")
     packages = ("ortools",)
 
     def unavailable(self) -> str | None:

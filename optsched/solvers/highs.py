@@ -11,6 +11,7 @@ import numpy as np
 from optsched.errors import OptschedError
 from optsched.models.base import Model
 from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.monitor import Monitor
 
@@ -34,7 +35,7 @@ class Highs:
     """MILP and LP."""
 
     name = "highs"
-    capabilities = Capabilities()
+    capabilities = Capabilities(duals=True)
     packages = ("highspy",)
 
     def unavailable(self) -> str | None:
@@ -145,7 +146,7 @@ def _set_options(highs: Any, options: Mapping[str, Any]) -> None:
         default = {kinds.kBool: False, kinds.kInt: 0, kinds.kDouble: 0.0, kinds.kString: ""}[kind]
         try:
             accepted = highs.setOptionValue(name, typed(default, value)) == highspy.HighsStatus.kOk
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # its integers have 32 bits
             accepted = False
         if not accepted:
             raise OptschedError(f"highs option {name!r} does not take the value {value!r}")
@@ -164,9 +165,12 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     x = np.array(highs.getSolution().col_value, dtype=float) if feasible else None
     objective = info.objective_function_value if feasible else None
-    bound = info.mip_dual_bound if mip else (objective if status == words.kOptimal else None)
-    if bound is not None and (not np.isfinite(bound) or abs(bound) >= 1e20):
-        bound = None
+    duals = None
+    if mip:
+        bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) and abs(info.mip_dual_bound) < 1e20 else None
+    else:
+        duals = np.array(highs.getSolution().row_dual, dtype=float) if status == words.kOptimal else None
+        bound = None if duals is None else dual_bound(form, duals)
     ended = {
         words.kOptimal: "optimal",
         words.kTimeLimit: "time_limit",
@@ -181,11 +185,11 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     if ended == "optimal" and objective is not None and bound is not None and not form.closed(objective, bound):
         ended = "gap_limit"  # HiGHS says optimal for "within the gap"
     message = f"HiGHS ended with {highs.modelStatusToString(status)}" if ended == "error" else None
-    return Outcome(ended, x, objective, bound, message)
+    return Outcome(ended, x, objective, bound, message, duals)
 
 
-def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float, np.ndarray]:
-    """Value of the LP relaxation in the model's own sense, and its point.
+def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+    """Value of the LP relaxation in the model's own sense, its point, and the rows' multipliers (scaled).
 
     Parameters
     ----------
@@ -198,7 +202,7 @@ def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float,
     import highspy
 
     if not form.columns:
-        return form.sign * form.offset / form.scale, np.zeros(0)
+        return form.sign * form.offset / form.scale, np.zeros(0), np.zeros(form.matrix.shape[0])
     highs = quiet()
     pass_form(highs, form, np.zeros(len(form.columns), dtype=bool))
     if monitor is not None:
@@ -206,5 +210,6 @@ def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float,
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")
-    x = np.array(highs.getSolution().col_value, dtype=float)
-    return form.sign * float(highs.getInfo().objective_function_value) / form.scale, x
+    found = highs.getSolution()
+    x, y = (np.array(values, dtype=float) for values in (found.col_value, found.row_dual))
+    return form.sign * float(highs.getInfo().objective_function_value) / form.scale, x, y

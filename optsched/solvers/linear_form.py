@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,15 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import Model, paused_gc
 from optsched.models.terms import Terms
-from optsched.schedules.base import TOLERANCE
+from optsched.schedules.base import PROVEN
 from optsched.solvers.rows import Rows
 
-LARGEST_COST = 512.0  # smaller ones are scaled up to this
+LARGEST_COST = 512.0  # the dearest column, at least
+MOST_COST = 2.0**24  # and at most: beyond, reduced costs lose the digits that solvers ask for
+PRUNED = 1e-6  # branch and bound in floating point drops what is better than the incumbent by so little, scaled
+PRICED = 1e-7  # and takes a reduced cost of so little for none, a column
+MOST_DIGITS = 9  # of costs that are called whole multiples of something
+SHARE = 0.1  # of what may lie between an objective and its bound, for these two
 
 
 @dataclass(frozen=True)
@@ -26,8 +32,8 @@ class LinearForm:
     """minimise cost @ x + offset subject to row_lower <= matrix @ x <= row_upper, lower <= x <= upper.
 
     `cost` and `offset` are those of a minimisation, times `scale`; the model's own objective is
-    ``sign * (cost @ x + offset) / scale``. Solvers prune with absolute tolerances around 1e-6, so costs of small money
-    (geo: thousandths of a dollar) are scaled up, by a power of two.
+    ``sign * (cost @ x + offset) / scale``. Solvers prune with absolute tolerances around 1e-6, so costs are scaled by a power
+    of two, such that these tolerances are nothing beside the objective.
 
     Infinite bounds are plus or minus np.inf. `implied` marks continuous columns that are
     integer in some optimum.
@@ -52,13 +58,38 @@ class LinearForm:
         return float(self.cost @ x) + self.offset
 
     @property
-    def rounding(self) -> float:
-        """What a solver's arithmetic may be off by, in scaled units: a billionth of the dearest column."""
-        return 1e-9 * float(np.abs(self.cost).max(initial=0.0))
+    def overlooked(self) -> float:
+        """By how much branch and bound in floating point may miss the optimum, in scaled units: its absolute tolerances."""
+        costly = int(np.count_nonzero(self.cost))
+        return PRUNED + PRICED * costly if costly else 0.0
+
+    @cached_property
+    def step(self) -> float | None:
+        """What all objectives, less the offset, are whole multiples of, in the model's own units; None where too little."""
+        costly = self.cost != 0
+        cost = np.unique(np.abs(self.cost[costly])) / self.scale
+        if not len(cost) or not (self.integer | self.implied)[costly].all():
+            return None
+        for digits in range(MOST_DIGITS + 1):
+            if (np.abs(np.rint(cost * 10.0**digits) / 10.0**digits - cost) <= 4e-16 * cost).all():
+                step = 10.0**-digits
+                return step if self.overlooked / self.scale < 0.1 * step and float(cost.max()) < 1e15 * step else None
+        return None
 
     def closed(self, objective: float, bound: float) -> bool:
-        """Whether a scaled objective and bound are the same figure."""
-        return abs(objective - bound) <= TOLERANCE * abs(objective) + self.rounding
+        """Whether a scaled objective and bound are the same figure, as far as a solver can tell."""
+        return abs(objective - bound) <= PROVEN * abs(objective) + self.overlooked
+
+    def scaled(self, objective: float) -> LinearForm:
+        """The same form in units that suit an `objective` (in the model's own units): `overlooked` is little beside it."""
+        top = float(np.abs(self.cost).max(initial=0.0)) / self.scale
+        if not top > 0:
+            return self
+        wanted = self.overlooked / (SHARE * PROVEN * abs(objective)) if objective else 0.0
+        unit = min(max(LARGEST_COST / top, wanted), MOST_COST / top)
+        scale = 2.0 ** math.ceil(math.log2(unit))
+        ratio = scale / self.scale
+        return replace(self, cost=self.cost * ratio, offset=self.offset * ratio, scale=scale)
 
     def start(self) -> Floats | None:
         """The variables' present values, or None if one has none."""
@@ -72,11 +103,12 @@ class LinearForm:
             column.set_value(value, skip_validation=True)
 
     def violation(self, x: Floats) -> float:
-        """The largest violation of a row, bound or integrality at `x`."""
-        activity = self.matrix @ x
-        slack = (self.row_lower - activity, activity - self.row_upper, self.lower - x, x - self.upper)
+        """The largest violation of a row, bound or integrality at `x`, as a share of the row's terms, or of 1."""
+        activity, size = self.matrix @ x, np.maximum(1.0, self.matrix.magnitudes() @ np.abs(x))
+        rows = np.maximum(self.row_lower - activity, activity - self.row_upper) / size
+        bounds = np.maximum(self.lower - x, x - self.upper) / np.maximum(1.0, np.abs(x))
         fraction = np.abs(x - np.round(x))[self.integer]
-        return max(0.0, *(float(s.max(initial=0.0)) for s in (*slack, fraction)))
+        return max(0.0, *(float(s.max(initial=0.0)) for s in (rows, bounds, fraction)))
 
 
 def linear_form(model: Model[Any, Any]) -> LinearForm:
@@ -111,8 +143,6 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     ends = np.concatenate([[0], np.cumsum([len(p) for p in picks])]).astype(np.int64)
     empty = np.zeros(0)
     cost = sign * np.bincount(at, coefficients, len(columns)).astype(float)
-    top = float(np.abs(cost).max(initial=0.0))
-    scale = 2.0 ** max(0, math.ceil(math.log2(LARGEST_COST / top))) if top > 0 else 1.0
     matrix = Rows.of(ends, np.concatenate([empty, *picks]).astype(np.int64), np.concatenate([empty, *weights]), len(columns))
     implied = np.zeros(len(columns), dtype=bool)
     implied[[reader.index[id(v)] for v in implied_integers]] = True
@@ -121,10 +151,10 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     one_each = {id(domain): i for i, domain in enumerate(domains)}
     kinds = {domain: columns[i].is_integer() for domain, i in one_each.items()}
     return LinearForm(
-        cost=cost * scale,
-        offset=sign * offset * scale,
+        cost=cost,
+        offset=sign * offset,
         sign=sign,
-        scale=scale,
+        scale=1.0,
         matrix=matrix,
         row_lower=np.array(lower, dtype=float),
         row_upper=np.array(upper, dtype=float),
@@ -134,7 +164,7 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
         implied=implied,
         columns=tuple(columns),
         rows=tuple(rows),
-    )
+    ).scaled(0.0)
 
 
 class _Reader:

@@ -116,7 +116,7 @@ def answer(asked: Answer) -> Answer:
     from pyomo.contrib.solver.common.results import SolutionStatus
 
     instance = parse(asked["instance"].encode(), "worker")
-    model = formulations(instance.problem)[asked["formulation"]].of(instance)
+    model = formulations(instance.problem)[asked["formulation"]].magnified(instance)
     left = None if asked["until"] is None else asked["until"] - time.time() - MARGIN_S
     if left is not None and left <= 0:
         return {"termination": "maxTimeLimit", "objective": None, "bound": None, "values": None}
@@ -134,8 +134,8 @@ def answer(asked: Answer) -> Answer:
     bound = result.objective_bound
     return {
         "termination": result.termination_condition.name,
-        "objective": float(result.incumbent_objective) if found else None,
-        "bound": None if bound is None or not np.isfinite(bound) or abs(bound) >= 1e20 else float(bound),
+        "objective": float(result.incumbent_objective) / model.scale if found else None,
+        "bound": None if bound is None or not np.isfinite(bound) or abs(bound) >= 1e20 else float(bound) / model.scale,
         "values": [data.value for data in variables(model)] if found else None,
     }
 

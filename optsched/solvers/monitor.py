@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -42,12 +42,13 @@ class Progress:
 class Monitor:
     """Incumbents and bounds of one run; thread-safe.
 
-    Backends report as minimisers, in units `scale` times the model's; kept and shown are the model's own.
+    Backends report as minimisers, in units `scale` times the model's; kept and shown are the model's own. Every bound is
+    lowered by what the backend may have `overlooked`, in its units.
     """
 
     def __init__(self, clock: Clock, sign: int, report: Callable[[Progress], None] | None = None) -> None:
         self.clock, self.sign, self._report = clock, sign, report
-        self.scale = 1.0
+        self.scale, self.overlooked = 1.0, 0.0
         self.x: Floats | None = None
         self.objective: float | None = None
         self.bound: float | None = None
@@ -87,11 +88,21 @@ class Monitor:
         """A dual bound was proven."""
         if not np.isfinite(bound) or abs(bound) >= 1e20:  # solvers' words for "none yet"
             return
-        bound /= self.scale
+        self.raised((bound - self.overlooked) / self.scale)
+
+    def raised(self, bound: float) -> None:
+        """A bound in the model's own units, with everything counted against it that may be wrong with it."""
         with self._lock:
             if self.bound is None or bound > self.bound:
                 self.bound = bound
                 self._note()
+
+    def withdraw(self, bound: float | None) -> None:
+        """Go back to an earlier bound, since the present one was wrong; the trace forgets it too."""
+        with self._lock:
+            self.bound = bound
+            shown = None if bound is None else self.sign * bound
+            self.trace = [replace(p, bound=shown) if p.bound is not None and p.bound != shown else p for p in self.trace]
 
     def _note(self) -> None:
         own = [None if v is None else self.sign * v for v in (self.objective, self.bound)]

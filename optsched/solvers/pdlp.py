@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Floats
 from optsched.models.base import Model
 from optsched.solvers.base import Capabilities, Outcome, Task, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
+from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import interrupter, mathopt_model, parameters, solve, termination
 from optsched.solvers.monitor import Monitor
@@ -21,7 +21,7 @@ class Pdlp:
     """LP bounds only: the schedule of a run with it is the start's."""
 
     name = "pdlp"
-    capabilities = Capabilities(schedules=False)
+    capabilities = Capabilities(schedules=False, proof="duals")
     packages = ("ortools",)
 
     def unavailable(self) -> str | None:
@@ -47,24 +47,8 @@ class Pdlp:
             return Outcome(ended, message=message)
         y = np.array([duals.dual_values.get(row, 0.0) for row in program.linear_constraints()], dtype=float)
         # a bound alone proves no optimum, however well the relaxation is solved
-        return Outcome("iteration_limit" if ended == "optimal" else ended, bound=dual_bound(form, y), message=message)
-
-
-def dual_bound(form: LinearForm, y: Floats) -> float | None:
-    """Lagrangian bound of the rows' multipliers `y`, valid for any `y`; None where an unbounded column spoils it.
-
-    min c x + sum_r y_r (side_r - a_r x) over the box: the side is the row's lower end for y > 0, the upper for y < 0.
-    """
-    y = np.where((y > 0) & ~np.isfinite(form.row_lower) | (y < 0) & ~np.isfinite(form.row_upper), 0.0, y)
-    side = np.where(y > 0, form.row_lower, np.where(y < 0, form.row_upper, 0.0))
-    reduced = form.cost - form.matrix.transposed(y)
-    end = np.where(reduced > 0, form.lower, np.where(reduced < 0, form.upper, 0.0))
-    if not np.all(np.isfinite(end)):
-        return None
-    terms = np.concatenate([y * side, reduced * end, [form.offset]])
-    # float64 sums of n terms err by less than n ulp of their absolute sum
-    scale = np.abs(form.cost) @ np.abs(end) + np.abs(y) @ (form.matrix.magnitudes() @ np.abs(end)) + np.abs(terms).sum()
-    return float(terms.sum() - 4e-16 * (1 + np.sqrt(len(terms))) * scale)
+        ended = "iteration_limit" if ended == "optimal" else ended
+        return Outcome(ended, bound=dual_bound(form, y), message=message, duals=y)
 
 
 def _parameters(options: Mapping[str, Any]) -> Any:

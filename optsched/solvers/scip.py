@@ -20,6 +20,8 @@ from optsched.solvers.mathopt import mathopt_model, parameters, solve, terminati
 from optsched.solvers.minlp import WORKER, question, variables
 from optsched.solvers.monitor import Monitor
 
+OWN_EPSILON = 1.8e-9  # relative: SCIP's numerics/epsilon, nearly, on either side
+
 
 class Scip:
     """Branch-cut-and-price, linear and bilinear."""
@@ -102,7 +104,10 @@ def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Ou
         return Outcome(ended, bound=answer.get("bound"), message=message)
     for variable, value in zip(variables(model), answer["values"], strict=True):
         variable.set_value(value, skip_validation=True)
-    return Outcome(ended, np.zeros(0), answer["objective"], answer["bound"], message)
+    objective, bound = answer["objective"], answer["bound"]
+    if ended == "optimal" and abs(objective - bound) <= OWN_EPSILON * abs(objective):
+        bound = objective + OWN_EPSILON * abs(objective) / 2  # it calls equal what is so far apart, its own incumbent too
+    return Outcome(ended, np.zeros(0), objective, bound, message)
 
 
 @cache

@@ -159,7 +159,7 @@ def test_masac_cheapest_path_then_fastest() -> None:
     path = instance.paths[0, 2]
     assert path.sites == (0, 3, 2)
     assert path.cost_usd_per_gb == pytest.approx(0.004)
-    assert path.delay_slots(1.2, 60) == 1  # 30 s + 30 s: one slot, not two by a rounding error
+    assert path.delay_slots((1.2,), 60) == 1  # 30 s + 30 s: one slot, not two by a rounding error
     assert (2, 0) not in instance.paths
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import optsched
+from optsched.instances.grid import exact
 from optsched.instances.network import Path
 from optsched.models import formulations
 from optsched.schedules.geo import GeoSchedule, Lost, Start, check, evaluate
@@ -86,8 +89,11 @@ def test_departures_in_vain(departure: int, rules: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "slots"), [(0.0, 0), (0.03, 1), (59.97, 1), (60.0, 1), (60.000000000000007, 1), (60.03, 2), (3600.03, 61)]
+    ("seconds", "slots"),
+    [(0.0, 0), (0.03, 1), (59.97, 1), (60.0, 1), (60.000000000000007, 1), (60.000001, 2), (60.03, 2), (3600.03, 61)],
 )
 def test_a_started_slot_of_a_transfer_is_a_slot(seconds: float, slots: int) -> None:
-    """Only what floating point adds is cut off: half a thousandth of a slot is not."""
-    assert Path((0, 1), 0.0, seconds).delay_slots(1.0, 60.0) == slots
+    """Decided in fractions: a billionth of a slot is cut off, for what a number of 17 digits cannot say, and no more."""
+    path = Path((0, 1), Fraction(0), exact(seconds))
+    assert path.delay_slots((1.0,), 60.0) == slots
+    assert path.slots((np.array([0.25, 1.0]), np.array([0.75, 0.0])), 60.0).tolist() == [slots, slots]

@@ -8,7 +8,7 @@ from optsched.errors import OptschedError
 from optsched.exact import Report, best_start, better
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.fluid import Fluid
-from optsched.result import Result, certified, schedule_of
+from optsched.result import Proof, Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
 from optsched.solvers import Monitor, Outcome, Task, backend, linear_form, watched
@@ -50,8 +50,7 @@ class FluidBound:
             ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)
-                noise = form.rounding / form.scale
-                found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale - noise))
+                found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale))
 
         watched(work, monitor, stop.seconds)
         for schedule, _ in found:
@@ -62,6 +61,7 @@ class FluidBound:
             method="fluid",
             termination="iteration_limit" if found else ended[0].termination if ended else monitor.stopping or "time_limit",
             bound=found[0][1] if found else None,
+            proof=Proof(kind="duals"),
             seconds=clock.elapsed_s(),
             seed=seed,
             options={"time_limit": stop.seconds},

@@ -9,7 +9,7 @@ from optsched.errors import OptschedError
 from optsched.exact import Report, best_start
 from optsched.instances.vcc import VccInstance
 from optsched.models.vcc.staircase import of
-from optsched.result import Result, certified, schedule_of
+from optsched.result import Proof, Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
 from optsched.solvers import Monitor, watched
@@ -63,6 +63,7 @@ class VccDecomposition:
             method="decomposition",
             termination=words[0] if words else monitor.stopping or "time_limit",
             bound=monitor.bound,
+            proof=Proof(kind="path"),
             seconds=clock.elapsed_s(),
             seed=seed,
             options={

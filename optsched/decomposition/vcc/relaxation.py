@@ -19,7 +19,7 @@ from optsched.instances.vcc import VccInstance, occupied
 from optsched.models.vcc.staircase import Staircase
 
 SPARE = 3  # numbers of empty slots told apart beyond what a day can ask for
-ROUNDING = 1e-9  # of the largest part of the sum
+ROUNDING = 1e-12  # of the parts' sum: float64 sums of a month of slots are far more exact
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Relaxation:
         given = np.bincount(instance.day, caps * h, minlength=self.days)
         wanted = other[np.arange(self.days), path.empties]
         return Evaluated(
-            bound=sum(parts) - ROUNDING * max(map(abs, parts)) - paths.rounding,
+            bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - paths.rounding,
             overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
             lack=wanted - given,
             path=path,

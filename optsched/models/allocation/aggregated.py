@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
+from optsched.models.allocation.later import Later
 from optsched.models.allocation.options import options
 from optsched.models.allocation.patterns import Pattern, count_patterns, patterns, sizes_of
 from optsched.models.allocation.placed import Placed, by_node
@@ -68,17 +69,15 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         self.first, self.first_option = self.declare_firsts()
         every = self.first + self.other
         option = np.concatenate([self.first_option, np.arange(len(self.listed))])
-        jobs, rows = np.unique(self.listed.job[option], return_inverse=True)
-        once = rows_of(rows, every, np.arange(len(every)), np.ones(len(every)), len(jobs))
-        m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
+        self.later = Later(m, self.listed.job[option], every)
+        self.implied_integers += self.later.columns
         if instance.use_all_nodes and self.first:
             firsts = Terms(self.first, np.arange(len(self.first)), np.ones(len(self.first)))
             m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, firsts, instance.nodes_to_use))
         self.balance()
-        gain, energy = self.listed.gain, self.listed.energy
-        value = np.concatenate([(gain + energy)[self.first_option], gain])
-        constant = float(self.listed.postponed.sum())
-        m.objective = pyo.Objective(expr=Terms(every, np.arange(len(every)), value, constant))
+        late, energy = self.listed.tardiness, self.listed.energy
+        cost = np.concatenate([(late + energy)[self.first_option], late])
+        m.objective = pyo.Objective(expr=self.later.objective(self.listed, cost))
 
     @abstractmethod
     def declare_firsts(self) -> tuple[list[Any], Ints]:
@@ -185,6 +184,7 @@ class AggregatedCheapest(Aggregated):
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set firsts, others and counts."""
+        self.later.encode(self.instance, schedule)
         for variable in [*self.first, *self.other, *self.pyomo.count.values()]:
             variable.set_value(0, skip_validation=True)
         index = {cell: i for i, cell in enumerate(self.cells)}
@@ -273,6 +273,7 @@ class AggregatedEarliest(Aggregated):
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set firsts, others and, in order of time, the free slots."""
+        self.later.encode(self.instance, schedule)
         for variable in self.first + self.other:
             variable.set_value(0, skip_validation=True)
         index = {pair: i for i, pair in enumerate(self.pairs)}

@@ -8,6 +8,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
+from optsched.models.allocation.later import Later
 from optsched.models.allocation.options import options
 from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
@@ -36,7 +37,7 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
         option = np.repeat(np.arange(len(listed)), repeat[listed.node_class] if len(listed) else 0)
         node = np.array([n for k in listed.node_class.tolist() for n in instance.node_classes[k].nodes], dtype=np.int64)
         self.job, self.node, self.gpus = listed.job[option], node, listed.gpus[option]
-        energy, gain, time = listed.energy[option], listed.gain[option], listed.time_s[option]
+        energy, late, time = listed.energy[option], listed.tardiness[option], listed.time_s[option]
         count = len(option)
         ones = np.ones(count)
         m.first = pyo.Var(range(count), domain=pyo.Binary)
@@ -45,10 +46,9 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
         self.first, self.other = first, other
         both = first + other
 
-        every, twice = np.arange(2 * count), np.tile(ones, 2)
-        jobs, rows = np.unique(self.job, return_inverse=True)
-        once = rows_of(np.tile(rows, 2), both, every, twice, len(jobs))
-        m.once = pyo.Constraint(range(len(jobs)), rule=lambda _, r: (None, once[r], 1))
+        every = np.arange(2 * count)
+        self.later = Later(m, np.tile(self.job, 2), both)
+        self.implied_integers += self.later.columns
 
         capacity = np.array([n.gpus for n in instance.nodes], dtype=float)
         weights = np.concatenate([self.gpus - capacity[node], self.gpus.astype(float)])
@@ -61,8 +61,7 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
             m.all_nodes = pyo.Constraint(expr=(instance.nodes_to_use, Terms(first, every[:count], ones), instance.nodes_to_use))
         if instance.first_ending == "earliest":
             self._order(time)
-        value = np.concatenate([gain + energy, gain])
-        m.objective = pyo.Objective(expr=Terms(both, every, value, float(listed.postponed.sum())))
+        m.objective = pyo.Objective(expr=self.later.objective(listed, np.concatenate([late + energy, late])))
 
     def _order(self, time: np.ndarray) -> None:
         m, first, other = self.pyomo, self.first, self.other
@@ -90,6 +89,7 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
 
     def encode(self, schedule: AllocationSchedule) -> None:
         """Set firsts, others and the staircase."""
+        self.later.encode(self.instance, schedule)
         for variable in self.first + self.other:
             variable.set_value(0, skip_validation=True)
         index = {key: i for i, key in enumerate(zip(self.job.tolist(), self.node.tolist(), self.gpus.tolist(), strict=True))}

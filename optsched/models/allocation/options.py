@@ -9,6 +9,7 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
+from optsched.instances.grid import beyond
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ def options(instance: AllocationInstance) -> Options:
     jobs, now = instance.columns, instance.now_s
     job, node_class, less = np.nonzero(np.isfinite(jobs.time_s))
     time = jobs.time_s[job, node_class, less]
-    late = now + instance.scheduling_interval_s + jobs.longest_s - jobs.due_s
-    postponed = instance.postponement_penalty * jobs.weight_per_s * np.maximum(0.0, late)
-    tardiness = jobs.weight_per_s[job] * np.maximum(0.0, now + time - jobs.due_s[job])
+    late = beyond(jobs.due_s, now, instance.scheduling_interval_s, jobs.longest_s)
+    postponed = instance.postponement_penalty * jobs.weight_per_s * late
+    tardiness = jobs.weight_per_s[job] * beyond(jobs.due_s[job], now, time)
     return Options(
         job=job,
         node_class=node_class,

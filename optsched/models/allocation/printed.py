@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
+from optsched.instances.grid import beyond
 from optsched.models.allocation.options import options
 from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 LARGEST = 20_000
+LARGE = (
+    2.0**10
+)  # the median energy, in the unit in which money is counted: a solver's absolute tolerances of 1e-9 are then nothing beside it
 
 
 class Printed(Model[AllocationInstance, AllocationSchedule]):
@@ -33,6 +38,15 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
         size = len(instance.known_jobs) * sum(node.gpus for node in instance.nodes)
         return f"{size} variables x_jng, the MINLP is kept to {LARGEST}" if size > LARGEST else None
 
+    @classmethod
+    def magnified(cls, instance: AllocationInstance) -> Printed:
+        """Money in a unit of which the median energy is about a thousand."""
+        energy = options(instance).energy
+        usual = float(np.median(energy)) if len(energy) else 0.0
+        scale = LARGE * 2.0 ** -math.floor(math.log2(usual)) if usual > 0 else 1.0
+        made: Printed = type("MagnifiedPrinted", (cls,), {"scale": scale})(instance)
+        return made
+
     def build(self) -> None:
         """Variables and constraints under their printed numbers."""
         instance, m = self.instance, self.pyomo
@@ -50,10 +64,11 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
         rate = {(n, g): float(instance.cost_per_h[node_class[n], g - 1]) for n in nodes for g in sizes[n]}
         weight, due = instance.columns.weight_per_s.tolist(), instance.columns.due_s.tolist()
         rho, now = instance.postponement_penalty, instance.now_s
-        worst = now + instance.scheduling_interval_s + instance.columns.longest_s - instance.columns.due_s
+        worst = beyond(instance.columns.due_s, now, instance.scheduling_interval_s, instance.columns.longest_s)
+        late = dict(zip(time, beyond([due[j] for j, _, _ in time], now, list(time.values())).tolist(), strict=True))
         runs = {(j, n) for j, n, _ in time}
         longest = max(time.values(), default=0.0)
-        most = float(listed.energy.max(initial=0.0))
+        most = self.scale * float(listed.energy.max(initial=0.0))
 
         m.w = pyo.Var(nodes, domain=pyo.Binary)
         m.y = pyo.Var([(n, g) for n in nodes for g in sizes[n]], domain=pyo.Binary)
@@ -61,8 +76,8 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
         m.x = pyo.Var(list(time), domain=pyo.Binary)
         m.alpha = pyo.Var(sorted(runs), domain=pyo.Binary)
         m.pi = pyo.Var(sorted(runs), bounds=(0, most))
-        m.tau = pyo.Var(jobs, bounds=lambda _, j: (0, max(0.0, now + longest - due[j])))
-        m.tau_hat = pyo.Var(jobs, bounds=lambda _, j: (0, max(0.0, float(worst[j]))))
+        m.tau = pyo.Var(jobs, bounds=lambda _, j: (0, float(beyond(due[j], now, longest))))
+        m.tau_hat = pyo.Var(jobs, bounds=lambda _, j: (0, float(worst[j])))
 
         def x(j: int, n: int) -> list[tuple[int, int, int]]:
             return [(j, n, g) for g in sizes[n] if (j, n, g) in time]
@@ -77,7 +92,7 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
             return sum(i[2] * m.x[i] for j, _ in on(n) for i in x(j, n))
 
         m.objective = pyo.Objective(
-            expr=sum(weight[j] * m.tau[j] + rho * weight[j] * m.tau_hat[j] for j in jobs)
+            expr=sum(self.scale * weight[j] * (m.tau[j] + rho * m.tau_hat[j]) for j in jobs)
             + sum(m.alpha[i] * m.pi[i] for i in sorted(runs))
         )
         pairs, triples = sorted(runs), list(time)
@@ -98,15 +113,15 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
         m.c4h = pyo.Constraint(sized, rule=lambda _, n, g: g * m.y[n, g] <= in_use(n))
         m.c4i = pyo.Constraint(
             placeable,
-            rule=lambda _, j: sum((now + time[i] - due[j]) * m.x[i] for _, n in z(j) for i in x(j, n)) <= m.tau[j],
+            rule=lambda _, j: sum(late[i] * m.x[i] for _, n in z(j) for i in x(j, n)) <= m.tau[j],
         )
         m.c4j = pyo.Constraint(
             jobs,
-            rule=lambda _, j: max(0.0, float(worst[j])) * (1 - sum(m.z[i] for i in z(j))) <= m.tau_hat[j],
+            rule=lambda _, j: float(worst[j]) * (1 - sum(m.z[i] for i in z(j))) <= m.tau_hat[j],
         )
         m.c4k = pyo.Constraint(
             pairs,
-            rule=lambda _, j, n: sum(time[i] * rate[n, i[2]] / 3600 * m.x[i] for i in x(j, n)) <= m.pi[j, n],
+            rule=lambda _, j, n: sum(self.scale * time[i] * rate[n, i[2]] / 3600 * m.x[i] for i in x(j, n)) <= m.pi[j, n],
         )
         m.c4l = pyo.Constraint(nodes, rule=lambda _, n: sum(m.alpha[i] for i in on(n)) == m.w[n])
         m.c4m = pyo.Constraint(pairs, rule=lambda _, j, n: m.alpha[j, n] <= m.z[j, n])
@@ -131,9 +146,9 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
             for data in variable.values():
                 data.set_value(0, skip_validation=True)
         jobs = instance.columns
-        worst = instance.now_s + instance.scheduling_interval_s + jobs.longest_s - jobs.due_s
+        worst = beyond(jobs.due_s, instance.now_s, instance.scheduling_interval_s, jobs.longest_s)
         for j, data in m.tau_hat.items():
-            data.set_value(max(0.0, float(worst[j])), skip_validation=True)
+            data.set_value(float(worst[j]), skip_validation=True)
         if instance.first_ending == "earliest":
             for data in m.first.values():
                 data.set_value(0, skip_validation=True)
@@ -146,8 +161,8 @@ class Printed(Model[AllocationInstance, AllocationSchedule]):
             for p in placed:
                 m.x[p.job, n, p.gpus].set_value(1)
                 m.z[p.job, n].set_value(1)
-                m.pi[p.job, n].set_value(p.energy, skip_validation=True)
-                m.tau[p.job].set_value(max(0.0, instance.now_s + p.time_s - float(jobs.due_s[p.job])), skip_validation=True)
+                m.pi[p.job, n].set_value(self.scale * p.energy, skip_validation=True)
+                m.tau[p.job].set_value(float(beyond(jobs.due_s[p.job], instance.now_s, p.time_s)), skip_validation=True)
                 m.tau_hat[p.job].set_value(0)
 
     def decode(self) -> AllocationSchedule:

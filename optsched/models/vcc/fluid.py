@@ -60,7 +60,8 @@ class Fluid(Model[VccInstance, VccSchedule]):
         m.least = pyo.Var(range(slots), range(slots), bounds=(0, 1))  # of a batch (by submission) and slot
         m.cap = pyo.Var(range(slots), bounds=(0, size))
         m.empty = pyo.Var(range(slots), bounds=(0, 1))
-        m.short = pyo.Var(range(len(instance.asked)), domain=pyo.NonNegativeReals)
+        most = np.maximum(0.0, instance.demanded).tolist()
+        m.short = pyo.Var(range(len(most)), bounds=lambda _, d: (0, most[d]))
         m.rows = pyo.ConstraintList()
         begun: Any = lambda c, t: 0 if t < submitted[c] else m.begun[c, t]  # noqa: E731
         batches = sorted(set(submitted))

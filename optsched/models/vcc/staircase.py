@@ -7,16 +7,19 @@ data centre where something starts. The daily penalty wants high caps, so of all
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.instances.vcc import VccInstance, occupied
-from optsched.schedules.vcc import FITS, Start, VccSchedule
+from optsched.instances.grid import tally
+from optsched.instances.vcc import VccInstance
+from optsched.schedules.vcc import Start, VccSchedule
 
-BLOCKED = 2 * FITS  # of the capacity: so much less than the head needs, and the referee's tolerance does not let it in
+JUST_BELOW = 1 - 2.0**-50  # a few roundings below what the head needs, so that its decimals are below it too
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,17 @@ class Staircase:
         return np.searchsorted(self.started, np.arange(1, count + 1)).astype(np.int64)
 
     @cached_property
+    def units(self) -> Any:
+        """Load of the started jobs by slot, without what ran before, shape (T,), in whole units."""
+        count, slots = len(self.start), self.instance.horizon
+        ncu, end = self.instance.units.ncu[:count], self.start + self.instance.columns.duration[:count]
+        change = tally(self.start, ncu, slots + 1) - tally(np.minimum(end, slots), ncu, slots + 1)
+        return np.cumsum(change)[:slots]
+
+    @cached_property
     def load(self) -> Floats:
-        """Load of the started jobs by slot, without what ran before, shape (T,), NCU."""
-        jobs, count = self.instance.columns, len(self.start)
-        return occupied(self.start, self.start + jobs.duration[:count], jobs.ncu[:count], self.instance.horizon)
+        """The same in NCU."""
+        return self.instance.units.grid.value(self.units)
 
     @cached_property
     def empty(self) -> Bools:
@@ -44,18 +54,27 @@ class Staircase:
         return np.asarray(self.started == self.instance.arrived)
 
     @cached_property
+    def wanted(self) -> Any:
+        """Load with the job at the head after each slot's starts, shape (T,), in whole units; without one where there is none."""
+        units = self.instance.units
+        return self.units + units.running + np.where(self.empty, 0, np.append(units.ncu, 0)[self.started])
+
+    @cached_property
     def head(self) -> Floats:
         """NCU of the job at the head after each slot's starts, 0 where there is none."""
         return np.where(self.empty, 0.0, np.append(self.instance.columns.ncu, 0.0)[self.started])
 
     @cached_property
+    def blocked(self) -> Bools:
+        """Whether the head does not fit into the data centre, so that any cap starts no more."""
+        return np.asarray(~self.empty & (self.wanted > self.instance.units.room), dtype=bool)
+
+    @cached_property
     def cap(self) -> Floats:
-        """The highest cap that starts no more, as a fraction, shape (T,)."""
-        instance = self.instance
-        size = instance.capacity_ncu
-        wanted = self.load + instance.running + self.head
-        blocked = wanted > size - instance.inflexible + FITS * size
-        return np.where(self.empty | blocked, 1.0, np.clip(wanted / size - BLOCKED, 0.0, 1.0))
+        """The highest cap that starts no more, but for a few roundings, as a fraction, shape (T,)."""
+        capacity = self.instance.units.capacity
+        below = np.asarray(self.wanted / capacity, dtype=float) * JUST_BELOW
+        return np.where(self.empty | self.blocked, 1.0, np.clip(below, 0.0, 1.0))
 
     @property
     def filled(self) -> Floats:
@@ -98,21 +117,21 @@ def feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     ----------
     wanted : jobs to have started by the end of each slot, shape (T,); may be fractional, as from a relaxation.
     """
-    jobs, slots = instance.columns, instance.horizon
-    upto = np.concatenate([[0.0], np.cumsum(jobs.ncu)])
+    slots, ncu = instance.horizon, instance.units.ncu
+    upto = [0, *np.cumsum(ncu).tolist()]
     may = np.minimum(instance.arrived, np.floor(np.maximum.accumulate(wanted) + 0.5).astype(np.int64)).tolist()
-    room = (instance.capacity_ncu * (1 + FITS) - instance.inflexible - instance.running).tolist()
-    duration = np.minimum(jobs.duration, slots)
-    leaves = np.zeros(2 * slots + 1)
-    started, k, load = np.zeros(slots, dtype=np.int64), 0, 0.0
+    room = (instance.units.room - instance.units.running).tolist()
+    duration = np.minimum(instance.columns.duration, slots)
+    leaves = np.zeros(2 * slots + 1, dtype=ncu.dtype)
+    started, k, load = np.zeros(slots, dtype=np.int64), 0, 0
     for t in range(slots):
         load -= leaves[t]
         if may[t] > k and room[t] > load:
-            to = min(may[t], int(np.searchsorted(upto, upto[k] + room[t] - load, side="right")) - 1)
+            to = bisect_right(upto, upto[k] + room[t] - load, k, may[t] + 1) - 1
             if to > k:
-                gone = np.bincount(duration[k:to], jobs.ncu[k:to])
+                gone = tally(duration[k:to], ncu[k:to], int(duration[k:to].max()) + 1)
                 leaves[t : t + len(gone)] += gone
-                load += float(gone.sum())
+                load += upto[to] - upto[k]
                 k = to
         started[t] = k
     return Staircase(instance, started)

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.instances.base import Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import feasible, lateness, of
+from optsched.models.vcc.staircase import Staircase, feasible, lateness, of
 from optsched.schedules.vcc import VccSchedule
 
-# of the capacity: a head that is too large for the data centre by less is taken to fit; solvers take a binary of 1 - 1e-6 for 1
-STRICT = 5e-6
+NEAR = 1e-5  # of the capacity: a sum that close to a limit is left to `refine`, since solvers see no such difference
 MAGNIFIED = 1e3  # the rows of the data centre's limit, since solvers take a violation of 1e-6 for none
 
 
@@ -22,6 +22,9 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
 
     NCU are in shares of the capacity. A cap lets the head in unless the load with it exceeds the cap or the data centre, so it
     is at most the load with the head, or anything where the queue is empty or the data centre full.
+
+    The rows that say what fits into the data centre let pass what is nearly right; `refine` decides it in whole units and
+    forbids just those jobs together, so that no tolerance has a say.
     """
 
     name: ClassVar[str] = "starts"
@@ -48,6 +51,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         m.rows = pyo.ConstraintList()
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
         running, inflexible = (instance.running / unit).tolist(), (instance.inflexible / unit).tolist()
+        whole_room = instance.units.room.tolist()
         cost: Any = 0.0
         for t in range(slots):
             room = 1.0 - inflexible[t]
@@ -60,13 +64,13 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
                 if i:
                     self._row(begun(i - 1, t) - begun(i, t), 0, None)
             most = total + running[t]
-            self._row(MAGNIFIED * (load + max(0.0, most - room) * m.starts[t]), None, MAGNIFIED * max(room, most))
-            if room < 0:
+            self._row(MAGNIFIED * (load + max(0.0, most - room) * m.starts[t]), None, MAGNIFIED * (max(room, most) + NEAR))
+            if whole_room[t] < 0:
                 m.starts[t].fix(0)
             self._row(load + most * m.starts[t] - m.cap[t], None, most)
             self._row(m.cap[t] - load - head - empty - m.full[t], None, 0)
-            if room > 0:
-                self._row(MAGNIFIED * (load + head - (room + STRICT) * m.full[t]), 0, None)
+            if room > NEAR:
+                self._row(MAGNIFIED * (load + head - (room - NEAR) * m.full[t]), 0, None)
             power = instance.idle_kw + instance.kw_per_ncu * unit * (inflexible[t] + load)
             cost += carbon[t] * power
         for d in days:
@@ -90,26 +94,58 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         """The schedule's starts under the highest cap for them."""
         instance, m = self.instance, self.pyomo
         stairs = of(instance, schedule)
-        size = instance.capacity_ncu
+        size = instance.units.capacity
         for (i, t), variable in m.begun.items():
             variable.set_value(int(stairs.started[t] > i), skip_validation=True)
-        wanted = stairs.load + instance.running + stairs.head
-        room = size - instance.inflexible
-        full = (wanted > room + STRICT * size) & ~stairs.empty
-        cap = np.where(stairs.empty | full | (room <= 0), size, np.minimum(size, wanted))
+        free = stairs.empty | stairs.blocked
+        cap = np.where(free, 1.0, np.asarray(stairs.wanted / size, dtype=float))
         begins = np.diff(stairs.started, prepend=0) > 0
         for t in range(instance.horizon):
             m.starts[t].set_value(int(begins[t]), skip_validation=True)
-            m.full[t].set_value(int(full[t] or room[t] <= 0), skip_validation=True)
-            m.cap[t].set_value(float(cap[t]) / size, skip_validation=True)
-        allotted = np.bincount(instance.day, cap * instance.slot_h, minlength=len(instance.asked))
+            m.full[t].set_value(int(stairs.blocked[t]), skip_validation=True)
+            m.cap[t].set_value(float(cap[t]), skip_validation=True)
+        unit = instance.capacity_ncu
+        allotted = np.bincount(instance.day, cap * unit * instance.slot_h, minlength=len(instance.asked))
         allotted[0] += instance.allotted_ncu_h
         for d, short in enumerate(np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).tolist()):
-            m.short[d].set_value(short / size, skip_validation=True)
+            m.short[d].set_value(short / unit, skip_validation=True)
 
-    def decode(self) -> VccSchedule:
-        """Starts, and the highest cap for them."""
+    def _started(self) -> Ints:
         started = np.zeros(self.instance.horizon, dtype=np.int64)
         for (_, t), variable in self.pyomo.begun.items():
             started[t] += (variable.value or 0) > 0.5
-        return feasible(self.instance, started.astype(float)).schedule()
+        return started
+
+    def decode(self) -> VccSchedule:
+        """Starts, and the highest cap for them."""
+        return feasible(self.instance, self._started().astype(float)).schedule()
+
+    def refine(self) -> int:
+        """Jobs that do not fit together where something starts, and heads that do fit where they are said not to."""
+        stairs, m, units = Staircase(self.instance, self._started()), self.pyomo, self.instance.units
+        ncu, room, before = units.ncu.tolist(), (units.room - units.running).tolist(), len(m.rows)
+        begins, duration = np.diff(stairs.started, prepend=0) > 0, self.instance.columns.duration
+        for t, (k, came) in enumerate(zip(stairs.started.tolist(), self.instance.arrived.tolist(), strict=True)):
+            running = [i for i in range(k) if stairs.start[i] + duration[i] > t]
+            load = sum(ncu[i] for i in running)
+            if begins[t] and load > room[t]:
+                for i in sorted(running, key=lambda i: ncu[i]):  # fewer jobs that are too many say more
+                    if load - ncu[i] > room[t]:
+                        running.remove(i)
+                        load -= ncu[i]
+                self._row(sum(self._runs(i, t) for i in running) + m.starts[t], None, len(running))
+            elif k < came and (m.full[t].value or 0) > 0.5 and load + ncu[k] <= room[t]:
+                for i in range(came):  # as many others may run, and the head still fits
+                    if i not in running and i != k and load + ncu[i] + ncu[k] <= room[t]:
+                        running.append(i)
+                        load += ncu[i]
+                others = sum(self._runs(i, t) for i in range(came) if i not in running and i != k)
+                head = (self._begun(k - 1, t) if k else 1) - self._begun(k, t)
+                self._row(m.full[t] + head - others, None, 1)
+        return len(m.rows) - before
+
+    def _begun(self, i: int, t: int) -> Any:
+        return 0 if t < self.instance.columns.submitted[i] else self.pyomo.begun[i, t]
+
+    def _runs(self, i: int, t: int) -> Any:
+        return self._begun(i, t) - self._begun(i, t - int(self.instance.columns.duration[i]))

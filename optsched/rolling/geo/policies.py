@@ -12,8 +12,7 @@ import numpy as np
 from optsched.heuristics.geo import greedy
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
-from optsched.instances.network import slots_for
-from optsched.models.geo import network, program, to_schedule
+from optsched.models.geo import program, to_schedule
 from optsched.models.time_indexed import Program
 from optsched.rolling.policy import Factory
 from optsched.rolling.priced import PricedHorizon
@@ -31,11 +30,11 @@ POLICIES: dict[str, Factory] = {"rolling": partial(PricedHorizon, "geo")}
 def listed(snapshot: GeoInstance) -> tuple[Program, Callable[[Ints], GeoSchedule]]:
     """The snapshot's options, and how a choice becomes a schedule: jobs leave as late as they may, to stay free until then."""
     options, departure = program(snapshot)
-    jobs, (seconds, _) = snapshot.columns, network(snapshot)
+    jobs = snapshot.columns
     away = np.flatnonzero(departure >= 0)
     job, site = options.job[away], options.place[away]
-    size = (jobs.data_gb + jobs.model_gb)[job]
-    departure[away] = options.start[away] - slots_for(size * seconds[jobs.source[job], site], snapshot.slot_s)
+    way = snapshot.transfer_slots(jobs.source[job], site, jobs.data_gb[job], jobs.model_gb[job])
+    departure[away] = options.start[away] - way
     return options, partial(to_schedule, snapshot, options, departure)
 
 
@@ -49,7 +48,7 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     if snapshot is None or window_s is None:
         return snapshot
     most = whole_slots("window", window_s, snapshot.slot_s)
-    slowest = float(network(snapshot)[0].max())
+    slowest = max((float(path.delay) for path in snapshot.paths.values()), default=0.0)
     jobs = tuple(
         job.model_copy(update={"slack": min(job.slack, most + math.ceil(way * slowest / snapshot.slot_s))})
         for job in snapshot.jobs

@@ -60,7 +60,7 @@ class GeoSimulator(SlotSimulator):
             path = self.truth.paths.get((site, int(jobs.source[job])))
             if path is None:
                 return False
-            back = path.delay_slots(float(jobs.model_gb[job]), self.truth.slot_s)
+            back = path.delay_slots(jobs.model_gb[[job]], self.truth.slot_s)
             latest = int(jobs.submitted[job] + jobs.slack[job]) - back
             return max(self.now, arrival) <= min(latest, last - int(jobs.duration[job]))
         return self.now <= min(int(jobs.submitted[job] + jobs.slack[job]), last - int(jobs.duration[job]))
@@ -129,8 +129,8 @@ class GeoSimulator(SlotSimulator):
             return row
         if start.departure == 0:
             columns, truth = self.truth.columns, self.truth
-            size = float(columns.data_gb[job] + columns.model_gb[job])
-            delay = truth.paths[int(columns.source[job]), site].delay_slots(size, truth.slot_s)
+            sizes = (float(columns.data_gb[job]), float(columns.model_gb[job]))
+            delay = truth.paths[int(columns.source[job]), site].delay_slots(sizes, truth.slot_s)
             self.departed[job] = (site, self.now, self.now + delay)
             if delay == 0 and not start.start:
                 self.run(job, site, row | {"start": self.now, "departure": self.now})

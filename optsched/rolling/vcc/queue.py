@@ -1,20 +1,21 @@
 """The queue under its cap, slot by slot: the one truth of replays and of the Gymnasium environment.
 
 Jobs are counted, not listed. In FIFO order the queue is a range of jobs, so that a slot starts a prefix of it: prefix sums
-and a bisection find which.
+and a bisection find which. Sizes are whole units, as for the referee, so that both decide alike what fits.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
+from optsched.instances.grid import share_of, tally
 from optsched.instances.vcc import VccInstance
-from optsched.schedules.vcc import FITS, Start
+from optsched.schedules.vcc import Start
 
 
 class Costs(NamedTuple):
@@ -31,46 +32,52 @@ class CappedQueue(ABC):
 
     Attributes
     ----------
-    now : the slot to come. load : flexible load that runs on, NCU. waiting : jobs in the queue. cap : fractions so far.
+    now : the slot to come. units : flexible load that runs on, whole. waiting : jobs in the queue. cap : fractions so far.
     """
 
     def __init__(self, instance: VccInstance) -> None:
         self.instance = instance
         h = instance.slot_h
         self.capacity = instance.capacity_ncu
-        self.slack = FITS * self.capacity
+        units = instance.units
+        self.whole, self.ncu, self.unit = units.capacity, units.ncu, float(units.grid.value(1))
         self.horizon = instance.horizon
         priced = instance.carbon_price * h * instance.carbon
         self.base_cost: list[float] = (priced * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)).tolist()
         self.load_cost: list[float] = (priced * instance.kw_per_ncu).tolist()
-        self.room: list[float] = (self.capacity - instance.inflexible + self.slack).tolist()
-        self.work_ncu_h = instance.work * h
+        self.room: list[Any] = units.room.tolist()
+        self.work: Any = (units.ncu * instance.columns.duration).sum()
         self.due: Ints = instance.due
         self.ends_day: list[bool] = instance.ends_day.tolist()
         self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
         self.day: list[int] = instance.day.tolist()
         self.delay_price = instance.delay_penalty_per_ncu_h * h
         self.daily_price, self.unfinished_price = instance.daily_penalty_per_ncu_h, instance.unfinished_penalty_per_ncu_h
-        self.h, self.given_load = h, instance.running.tolist()
+        self.h, self.given = h, units.running.tolist()
         self.reset()
 
     def reset(self) -> None:
         """Back to slot 0."""
         self.now = -1
-        self.load = self.done_ncu_h = 0.0
+        self.units: Any = 0
+        self.done: Any = 0
         self.allotted = self.instance.allotted_ncu_h
         self.cap: list[float] = []
-        self.leaving: Floats = np.zeros(2 * self.horizon + 2)
-        self.leaving[: self.horizon] -= np.diff(
-            self.instance.running, prepend=0.0
-        )  # what runs already enters, and leaves, as the instance says
+        self.leaving = np.zeros(2 * self.horizon + 2, dtype=self.ncu.dtype)
+        # what runs already enters, and leaves, as the instance says
+        self.leaving[: self.horizon] -= np.diff(self.instance.units.running, prepend=0)
         self.empty()
         self._next()
 
     def _next(self) -> None:
         self.now += 1
-        self.load -= self.leaving.item(self.now)
+        self.units -= self.leaving.item(self.now)
         self.join()
+
+    @property
+    def load(self) -> float:
+        """Flexible load that runs on, NCU."""
+        return float(self.units * self.unit)
 
     @property
     def ended(self) -> bool:
@@ -91,8 +98,8 @@ class CappedQueue(ABC):
         """Jobs submitted in this slot enter the queue."""
 
     @abstractmethod
-    def serve(self, limit: float, most: float) -> float:
-        """Evict above `limit` if the instance says so, start from the head up to `most`; NCU-slots beyond the delay limit."""
+    def serve(self, limit: int, most: Any) -> Any:
+        """Evict above `limit` if the instance says so, start from the head up to `most`; unit-slots beyond the delay limit."""
 
     @abstractmethod
     def pieces(self) -> list[Start]:
@@ -104,40 +111,37 @@ class CappedQueue(ABC):
 
     def step(self, cap: float) -> Costs:
         """Carry a slot out under a cap from 0 to 1, and go to the next."""
-        t, h = self.now, self.h
-        limit = cap * self.capacity
-        allowed, room = limit + self.slack, self.room[t]
-        late = self.serve(allowed, allowed if allowed < room else room)
+        t, h, unit = self.now, self.h, self.unit
+        limit, room = share_of(cap, self.whole), self.room[t]
+        late = self.serve(limit, limit if limit < room else room)
         self.cap.append(cap)
-        load = self.load
-        self.allotted += limit * h
-        self.done_ncu_h += (load - self.given_load[t]) * h
+        units = self.units
+        self.allotted += cap * self.capacity * h
+        self.done += units - self.given[t]
         daily = unfinished = 0.0
         if self.ends_day[t]:
-            # what runs is what will leave: a sum that has drifted is set right once a day
-            self.load = load = float(self.leaving[t + 1 :].sum()) + self.given_load[-1]
             daily = self.daily_price * max(0.0, self.asked[self.day[t]] - self.allotted)
             self.allotted = 0.0
         if t + 1 == self.horizon:
-            unfinished = self.unfinished_price * max(0.0, self.work_ncu_h - self.done_ncu_h)
+            unfinished = self.unfinished_price * float(self.work - self.done) * unit * h
             self.now += 1
         else:
             self._next()
-        return Costs(self.base_cost[t] + self.load_cost[t] * load, self.delay_price * late, daily, unfinished)
+        carbon = self.base_cost[t] + self.load_cost[t] * (units * unit)
+        return Costs(carbon, self.delay_price * (late * unit), daily, unfinished)
 
     def runs_on(self) -> Floats:
         """Load of what runs now in the slots to come, shape (T - now,), if nothing is started or evicted."""
         ahead = self.leaving[self.now + 1 : self.horizon]
-        return np.maximum(0.0, self.load - np.concatenate([[0.0], np.cumsum(ahead)]))
+        return self.instance.units.grid.value(self.units - np.append(0, np.cumsum(ahead)))
 
 
 class FifoQueue(CappedQueue):
     """Running jobs keep running: the queue is the range `started` .. `come` of the jobs."""
 
     def __init__(self, instance: VccInstance) -> None:
-        jobs = instance.columns
-        self.ncu, self.duration = jobs.ncu, np.minimum(jobs.duration, instance.horizon)
-        self.upto: list[float] = np.concatenate([[0.0], np.cumsum(jobs.ncu)]).tolist()
+        self.duration = np.minimum(instance.columns.duration, instance.horizon)
+        self.upto: list[Any] = [0, *np.cumsum(instance.units.ncu).tolist()]
         self.arrived: list[int] = instance.arrived.tolist()
         super().__init__(instance)
         self.soonest: list[int] = [*np.minimum.accumulate(self.due[::-1])[::-1].tolist(), 2**62]
@@ -156,23 +160,23 @@ class FifoQueue(CappedQueue):
         """The queue grows at its tail."""
         self.come = self.arrived[self.now]
 
-    def serve(self, limit: float, most: float) -> float:
+    def serve(self, limit: int, most: Any) -> Any:
         """Start the longest prefix that fits."""
         k, t = self.started, self.now
         if k == self.come:
-            return 0.0
+            return 0
         upto = self.upto
-        to = bisect_right(upto, upto[k] + most - self.load, k, self.come + 1) - 1
+        to = bisect_right(upto, upto[k] + most - self.units, k, self.come + 1) - 1
         if to <= k:
-            return 0.0
-        ncu = self.ncu[k:to]
-        leaves = np.bincount(self.duration[k:to], ncu)
+            return 0
+        ncu, duration = self.ncu[k:to], self.duration[k:to]
+        leaves = tally(duration, ncu, int(duration.max()) + 1)
         part = self.leaving[t : t + leaves.size]
         np.add(part, leaves, part)
-        self.load += upto[to] - upto[k]
+        self.units += upto[to] - upto[k]
         self.upto_slot.append((to, t))
         self.started = to
-        return float(np.maximum(0, t - self.due[k:to]) @ ncu) if t > self.soonest[k] else 0.0
+        return (np.maximum(0, t - self.due[k:to]) * ncu).sum() if t > self.soonest[k] else 0
 
     def pieces(self) -> list[Start]:
         """Starts in the order of the queue."""
@@ -213,22 +217,22 @@ class EvictingQueue(CappedQueue):
         self.line = fresh[::-1] + self.line
         self.come = come
 
-    def serve(self, limit: float, most: float) -> float:
+    def serve(self, limit: int, most: Any) -> Any:
         """Evict, then start from the head while it fits."""
-        t, ncu, late = self.now, self.instance.columns.ncu, 0.0
-        while self.running and self.load > limit:
+        t, ncu, late = self.now, self.ncu, 0
+        while self.running and self.units > limit:
             i, start, end = self.running.pop()
             self.over.append((i, start, t))
             self.line.append((i, end - t, True))
-            self.load -= float(ncu[i])
+            self.units -= ncu.item(i)
             self.leaving[min(end, self.horizon)] -= ncu[i]
-        while self.line and self.load + float(ncu[self.line[-1][0]]) <= most:
+        while self.line and self.units + ncu.item(self.line[-1][0]) <= most:
             i, left, evicted = self.line.pop()
             self.running.append((i, t, t + left))
-            self.load += float(ncu[i])
+            self.units += ncu.item(i)
             self.leaving[min(t + left, self.horizon)] += ncu[i]
             if not evicted:
-                late += float(ncu[i]) * max(0, t - int(self.due[i]))
+                late += ncu.item(i) * max(0, t - int(self.due[i]))
         return late
 
     def pieces(self) -> list[Start]:

@@ -7,8 +7,11 @@ from collections import defaultdict
 from math import fsum
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.instances.base import Counting, Data, NonNegative
+from optsched.instances.grid import beyond
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry
 
 SIGNS = {"energy": 1, "tardiness": 1}
@@ -52,7 +55,9 @@ def evaluate(instance: AllocationInstance, history: AllocationHistory) -> Evalua
         node = instance.nodes[nodes[node_id]]
         rates = (0.0, *instance.gpu_types[node.gpu_type].node_cost_per_h)
         energy += [rates[min(used, len(rates) - 1)] * (end - start) / 3600 for start, end, used in levels]
-    late = [instance.jobs[j].weight_per_s * max(0.0, end - instance.jobs[j].due_s) for j, end in completion.items()]
+    ended = [(instance.jobs[j].weight_per_s, instance.jobs[j].due_s, end) for j, end in completion.items()]
+    weight, due, end_s = np.array(ended).reshape(-1, 3).T
+    late = weight * beyond(due, end_s)
     return Evaluation.of({"energy": fsum(energy), "tardiness": fsum(late)}, SIGNS)
 
 

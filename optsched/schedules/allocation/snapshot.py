@@ -6,9 +6,12 @@ from collections import defaultdict
 from math import fsum
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Counting, Data
+from optsched.instances.grid import beyond
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry, job_violations
 
 SIGNS = {"tardiness": 1, "postponement": 1, "energy": 1}
@@ -40,7 +43,7 @@ def evaluate(instance: AllocationInstance, schedule: AllocationSchedule) -> Eval
     jobs = {job.id: j for j, job in enumerate(instance.known_jobs)}
     nodes = {node.id: n for n, node in enumerate(instance.nodes)}
     now = instance.now_s
-    tardiness = []
+    ran: list[tuple[float, float, float]] = []  # weight, due, time
     ends: dict[str, list[tuple[float, float]]] = defaultdict(list)
     running = set()
     for assignment in schedule.assignments:
@@ -48,16 +51,15 @@ def evaluate(instance: AllocationInstance, schedule: AllocationSchedule) -> Eval
         node = instance.nodes[entry(nodes, assignment.node, "node")]
         time = _time(instance, job.id, job.time_s.get(node.gpu_type, ()), node.gpu_type, assignment.gpus)
         rate = instance.gpu_types[node.gpu_type].node_cost_per_h[assignment.gpus - 1]
-        tardiness.append(job.weight_per_s * max(0.0, now + time - job.due_s))
+        ran.append((job.weight_per_s, job.due_s, time))
         ends[node.id].append((time, time * rate / 3600))
         running.add(job.id)
-    postponement = [
-        instance.postponement_penalty
-        * job.weight_per_s
-        * max(0.0, now + instance.scheduling_interval_s + job.longest_s - job.due_s)
-        for job in instance.known_jobs
-        if job.id not in running
-    ]
+    weight, due, time_s = np.array(ran).reshape(-1, 3).T
+    tardiness = weight * beyond(due, now, time_s)
+    left = [(job.weight_per_s, job.due_s, job.longest_s) for job in instance.known_jobs if job.id not in running]
+    weight, due, time_s = np.array(left).reshape(-1, 3).T
+    late = weight * beyond(due, now, instance.scheduling_interval_s, time_s)
+    postponement = instance.postponement_penalty * late
     first = _cheapest if instance.first_ending == "cheapest" else _earliest
     return Evaluation.of(
         {

@@ -1,0 +1,243 @@
+"""One instance through one formulation and one backend, in as many phases as exactness needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import CertificateError, OptschedError
+from optsched.instances.base import Instance
+from optsched.models import Model, choose
+from optsched.result import KEPT_DUALS, Proof
+from optsched.schedules import check, evaluate
+from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, differs
+from optsched.solvers import Backend, LinearForm, Monitor, Outcome, Progress, Task, linear_form, watched
+from optsched.solvers.cutoff import cut_off
+from optsched.solvers.duals import dual_bound
+from optsched.solvers.highs import relaxation
+from optsched.stop import Clock, Stop
+
+PHASES = 100
+STEP_NOISE = 1e-3  # steps of the objective that rounding may feign
+SATISFIED = 1e-9  # a row that a referee's schedule fulfils, in floating point, as a share of its terms
+Report = Callable[[Progress], None]
+
+
+class Phases:
+    """A phase leaves out what the best schedule so far rules out, scales the objective to that schedule, and solves.
+
+    Another one follows where jobs were let through that do not fit together, or where a better schedule makes the solver's
+    tolerances too coarse.
+
+    Attributes
+    ----------
+    start : the best schedule so far. proof : of the bound. said : what a reader of the result should know.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        formulation: type[Model[Any, Any]],
+        solver: Backend,
+        stop: Stop,
+        clock: Clock,
+        start: Schedule,
+    ) -> None:
+        self.instance, self.formulation, self.solver = instance, formulation, solver
+        self.stop, self.clock, self.start = stop, clock, start
+        self.timings: dict[str, float] = {}
+        self.said: list[str] = []
+        self.sign = 1 if instance.sense == "minimize" else -1
+        self.monitor = Monitor(clock, self.sign)
+        self.model: Model[Any, Any] | None = None
+        self.form: LinearForm | None = None  # of the present phase
+        self._given: LinearForm | None = None  # with nothing left out
+        self.proof: Proof | None = None
+        self._trying = Proof(kind="search")
+        self._proven: float | None = None  # as a minimisation
+
+    @property
+    def objective(self) -> float:
+        """Of the best schedule, as a minimisation."""
+        return self.sign * evaluate(self.instance, self.start).objective
+
+    @property
+    def bound(self) -> float | None:
+        """What has been proven, in the instance's sense."""
+        return None if self._proven is None else self.sign * self._proven
+
+    def __call__(self, task: Task, progress: Report | None) -> Outcome:
+        """Build, translate and solve, all of it watched: neither may outlast the time limit."""
+        self.monitor = monitor = Monitor(self.clock, self.sign, progress)
+        monitor.incumbent(self.objective)
+        monitor.show()
+        outcomes: list[Outcome] = []
+        watched(lambda: outcomes.append(self._work(task)), monitor, self.stop.seconds)
+        if outcomes:
+            return outcomes[0]
+        left = Outcome(monitor.stopping or "time_limit", monitor.x)  # the solver was left behind, with what it has told
+        if self.model is not None:
+            self._judge(self.model, left)
+            self._settle(left)
+        return left
+
+    def _work(self, task: Task) -> Outcome:
+        began = self.clock.elapsed_s()
+        model = self.formulation.of(self.instance)
+        model.encode(self.start)
+        decoded: Schedule = model.decode()
+        self.timings["build"] = self.clock.elapsed_s() - began
+        began = self.clock.elapsed_s()
+        given = linear_form(model) if model.linear or not self.solver.capabilities.nonlinear else None
+        if given is not None:
+            self._agrees_with_referee(given, decoded, self.start)
+        self.start = self._better(decoded)
+        self.model = model
+        self.timings["translate"], self.timings["solve"] = self.clock.elapsed_s() - began, 0.0
+        outcome = Outcome("time_limit")
+        for _ in range(PHASES):
+            limit = self.stop.seconds
+            left = None if limit is None else limit - self.clock.elapsed_s()
+            if self.monitor.stopping or (left is not None and left <= 0):
+                return replace(outcome, termination=self.monitor.stopping or "time_limit")
+            before, began = self.objective, self.clock.elapsed_s()
+            self._prepare(model, given)
+            outcome = self.solver.solve(model, self.form, replace(task, seconds=left), self.monitor)
+            self.timings["solve"] += self.clock.elapsed_s() - began
+            self._judge(model, outcome)
+            self._settle(outcome)
+            if outcome.termination != "optimal" and (outcome.termination != "gap_limit" or task.gap):
+                return outcome
+            if outcome.x is None or self.form is None or self._closed():
+                return outcome
+            self.form.store(outcome.x)
+            if model.refine():
+                given = linear_form(model)
+            elif not self.objective < before:
+                return outcome
+        return outcome
+
+    def _prepare(self, model: Model[Any, Any], given: LinearForm | None) -> None:
+        """The form of this phase, started from the best schedule so far, and how its bounds are proven."""
+        model.encode(self.start)
+        self._given = given
+        can, name = self.solver.capabilities, self.formulation.name
+        if given is None:
+            self.form, self.monitor.scale = None, 1.0
+            self._trying = Proof(kind=can.proof, tolerance=TOLERANCE, formulation=name)
+            return
+        form = given.scaled(self.objective)
+        self.form = form = cut_off(form, self.objective * form.scale).scaled(self.objective)
+        self.monitor.scale, self.monitor.overlooked = form.scale, 0.0
+        self._trying = Proof(kind="duals" if can.duals and not form.integer.any() else can.proof, formulation=name)
+        if self._trying.kind == "search":
+            self.monitor.overlooked = form.overlooked
+            found = {"overlooked": form.overlooked / form.scale, "tolerance": TOLERANCE}
+            self._trying = self._trying.model_copy(update=found)
+
+    def _judge(self, model: Model[Any, Any], outcome: Outcome) -> None:
+        """Take the solver's schedule over, if the referee finds it better.
+
+        Raises
+        ------
+        CertificateError : model and referee disagree on it, which no solver's tolerance explains.
+        """
+        solver, form = self.solver.name, self.form
+        if outcome.termination == "infeasible":
+            self.said.append(
+                f"{solver} calls the model infeasible although a schedule is known: it lost track of these numbers"
+            )
+        if outcome.x is None:
+            return
+        if form is not None:
+            form.store(outcome.x)
+        found: Schedule = model.decode()
+        broken = check(self.instance, found)
+        if broken:
+            if form is not None and form.violation(outcome.x) <= SATISFIED and not model.refine():
+                raise CertificateError(f"{solver} returned an infeasible schedule: {broken[0]}")
+            self.said.append(f"{solver} let pass what does not fit: {broken[0]}")
+            return
+        judged = self.sign * evaluate(self.instance, found).objective
+        claimed = judged if outcome.objective is None else outcome.objective / self.monitor.scale
+        if differs(claimed, judged) and self._given is not None:
+            model.encode(found)
+            self._agrees_with_referee(self._given, found, found)
+            figures = f"{self.sign * claimed:.9g} where the referee says {self.sign * judged:.9g}"
+            self.said.append(f"{solver} says {figures}: its tolerances do not carry these numbers")
+        self.start = self._better(found)
+
+    def _settle(self, outcome: Outcome) -> None:
+        """Keep what has been proven; a bound that a schedule refutes is replaced by that of the linear relaxation."""
+        monitor = self.monitor
+        if outcome.bound is not None:
+            monitor.bounded(outcome.bound)
+        if monitor.bound is not None and self.form is not None and (step := self.form.step) is not None:
+            offset = self.form.offset / self.form.scale
+            monitor.raised(offset + step * math.ceil((monitor.bound - offset) / step - STEP_NOISE))
+        if monitor.bound is None or monitor.bound == self._proven:
+            return
+        if monitor.bound - self.objective <= PROVEN * abs(self.objective):
+            self._proven, self.proof = monitor.bound, self._trying
+            if outcome.duals is not None and len(outcome.duals) <= KEPT_DUALS:
+                kept = tuple((outcome.duals / monitor.scale).tolist())
+                self.proof = self._trying.model_copy(update={"duals": kept})
+            return
+        self.said.append(f"the bound of {self.solver.name} was refuted by a schedule and dropped")
+        monitor.withdraw(self._proven)
+        if self._trying.kind != "duals" and self.form is not None and not monitor.stopping:
+            try:
+                duals = relaxation(self.form, monitor)[2]
+            except OptschedError:
+                return
+            self._trying, monitor.overlooked = Proof(kind="duals", formulation=self.formulation.name), 0.0
+            self._settle(Outcome("", bound=dual_bound(self.form, duals), duals=duals))
+
+    def _closed(self) -> bool:
+        return self._proven is not None and abs(self.objective - self._proven) <= PROVEN * abs(self.objective)
+
+    def _better(self, other: Schedule) -> Schedule:
+        """The one that the referee prefers, the present one on a tie."""
+        return other if self.sign * evaluate(self.instance, other).objective < self.objective else self.start
+
+    def _agrees_with_referee(self, form: LinearForm, decoded: Schedule, encoded: Schedule) -> None:
+        """The model must call the schedule feasible and worth what the referee says, in every single run.
+
+        Decoding may improve on what was encoded (it re-pairs interchangeable nodes, drops jobs without value), so the model's
+        figure lies between the referee's two.
+        """
+        x = form.start()
+        if x is None:
+            raise CertificateError(f"formulation {self.formulation.name} left a variable of the start without a value")
+        value = form.value(x) / form.scale
+        low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, encoded))
+        size = (float(abs(form.cost) @ abs(x)) + abs(form.offset)) / form.scale
+        noise = PROVEN * size + TOLERANCE * abs(value)
+        worst = form.violation(x)
+        if worst > SATISFIED or not low - noise <= value <= high + noise:
+            raise CertificateError(
+                f"formulation {self.formulation.name} and the referee disagree on a schedule: "
+                f"{self.sign * value!r} is not between {self.sign * low!r} and {self.sign * high!r}, violation {worst:g}"
+            )
+
+
+def proves(instance: Instance, proof: Proof, objective: float) -> float | None:
+    """What the multipliers of a proof prove of every schedule as good as `objective`; None where it has none that fit.
+
+    Raises
+    ------
+    OptschedError : the instance has no such formulation.
+    """
+    if proof.duals is None:
+        return None
+    sign = 1 if instance.sense == "minimize" else -1
+    form = linear_form(choose(instance, proof.formulation).of(instance)).scaled(objective)
+    form = cut_off(form, sign * objective * form.scale)
+    if len(proof.duals) != form.matrix.shape[0]:
+        return None
+    bound = dual_bound(form, np.array(proof.duals) * form.scale)
+    return None if bound is None else sign * bound / form.scale
