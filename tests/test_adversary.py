@@ -66,7 +66,7 @@ def attack(family: str, raw: Json, seed: int, everything: bool, refusals: Counte
     wrong, rng = list(confirmed(raw, instance, best)), Random(seed)
     for label, arguments in attempts(family, seed, everything):
         try:
-            result = optsched.solve(instance, time_limit=10, **arguments)
+            result = optsched.solve(instance, time_limit=3, **arguments)
         except CertificateError as error:
             wrong.append(f"{label}: CertificateError {error}")
         except OptschedError as error:
@@ -281,7 +281,8 @@ def near_fits(seeds: range) -> tuple[list[str], Counter[str]]:
                 wrong.append(f"near fit {seed}: CertificateError {error}")
             refusals[f"near fit: {reason(error)}"] += 1
             continue
-        wrong += [f"near fit {seed}: {line}" for line in judge(raw, instance, enumerate_exact.best(raw), result)]
+        best = enumerate_exact.best(raw)
+        wrong += [f"near fit {seed}: {line}" for line in (*confirmed(raw, instance, best), *judge(raw, instance, best, result))]
     return wrong, refusals
 
 
