@@ -179,7 +179,7 @@ def healthy(copied: Path, mutants: list[Mutant]) -> None:
     if not is_the_copy(copied):
         raise Wrong("the tests import another optsched than the copy")
     tests = tuple(sorted({test for m in mutants for test in m.tests}))
-    found = killer(copied, tests)
+    found = killer(copied, tests) if tests else None
     if found is not None:
         raise Wrong(f"{found} fails without any mutant")
 
@@ -191,6 +191,8 @@ def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whol
     ------
     Wrong : the table or a copy is.
     """
+    running = [m for m in mutants if not m.equivalent]
+    jobs = max(1, min(jobs, len(running)))
     copies: Queue[Path] = Queue()
     made = [folder / str(i) for i in range(jobs)]
     for copied in made:
@@ -207,10 +209,13 @@ def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whol
             verdict = judge(mutant, copied, whole)
         finally:
             copies.put(copied)
-        console.print(f"{verdict.seconds:5.0f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.name}", highlight=False, soft_wrap=True)
+        console.print(
+            f"{verdict.seconds:5.0f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.name}",
+            highlight=False,
+            soft_wrap=True,
+        )
         return verdict
 
-    running = [m for m in mutants if not m.equivalent]
     with ThreadPoolExecutor(jobs) as pool:
         share = [running[i::jobs] for i in range(jobs)]  # each copy is tried with the tests that any mutant expects
         list(pool.map(healthy, made, share))
@@ -243,7 +248,7 @@ def main() -> int:
         try:
             verdicts = run(mutants, Path(folder).resolve(), given.jobs, given.at, not given.expected)
         except Wrong as error:
-            Console(stderr=True).print(str(error), highlight=False, markup=False)
+            Console(stderr=True).print(str(error), highlight=False, markup=False, soft_wrap=True)
             return 2
     console = Console(width=None if sys.stdout.isatty() else 200, markup=False)
     console.print(shown(verdicts, mutants))
