@@ -108,6 +108,9 @@ class Phases:
             self._prepare(model, given)
             outcome = self.solver.solve(model, self.form, replace(task, seconds=left), self.monitor)
             self.timings["solve"] += self.clock.elapsed_s() - began
+            if outcome.termination == "infeasible":
+                self.said.append(f"{self.solver.name} calls infeasible what has a schedule: it lost track of these numbers")
+                return replace(outcome, termination="error")
             self._judge(model, outcome)
             self._settle(outcome)
             if outcome.termination != "optimal" and (outcome.termination != "gap_limit" or task.gap):
@@ -147,10 +150,6 @@ class Phases:
         CertificateError : model and referee disagree on it, which no solver's tolerance explains.
         """
         solver, form = self.solver.name, self.form
-        if outcome.termination == "infeasible":
-            self.said.append(
-                f"{solver} calls the model infeasible although a schedule is known: it lost track of these numbers"
-            )
         if outcome.x is None:
             return
         if form is not None:

@@ -207,8 +207,8 @@ def certified(
 
     Parameters
     ----------
-    bound : what the method has proven, its own errors already counted against it. A bound within 1e-9 of the objective, relative
-        to that, is the objective; nothing else is called optimal. proof : of the bound.
+    bound : what the method has proven, its own errors already counted against it. A bound within 1e-9 of the objective,
+        relative to that, is the objective; nothing else is called optimal. proof : of the bound.
 
     Raises
     ------

@@ -23,6 +23,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.grid import Grid
 
 
 class Job(Data):
@@ -50,6 +51,15 @@ class JobColumns:
     latest: Ints
     submitted: Ints
     waited: Ints
+
+
+@dataclass(frozen=True)
+class Units:
+    """Cores of the jobs, shape (J,), and capacity, shape (T,), in whole units of a grid: overload is told in them."""
+
+    grid: Grid
+    cores: Any
+    capacity: Any
 
 
 class DeferrableInstance(Instance):
@@ -90,6 +100,12 @@ class DeferrableInstance(Instance):
             frozen(np.array([job.cores for job in self.jobs], dtype=float)),
             *(frozen(c.copy()) for c in rows.T),
         )
+
+    @cached_property
+    def units(self) -> Units:
+        """Sizes in whole units."""
+        grid = Grid.of(self.columns.cores, self.capacity_cores)
+        return Units(grid, frozen(grid.whole(self.columns.cores)), frozen(grid.whole(self.capacity_cores)))
 
     @cached_property
     def capacity_cores(self) -> Floats:

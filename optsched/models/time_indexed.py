@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -53,11 +54,14 @@ class Program:
 
     def in_units(self) -> Program:
         """The same in whole units of the grid of its demands and capacities, where these are few enough for a solver."""
-        grid = Grid.of(self.demand, self.capacity.ravel())
-        if grid.wide or 10.0**grid.digits * float(self.demand.sum()) > MOST_UNITS:
-            return self
-        price = None if self.overload_price is None else self.overload_price / 10.0**grid.digits
-        return replace(self, demand=grid.whole(self.demand), capacity=grid.whole(self.capacity), overload_price=price)
+        grid, whole = Grid.of(self.demand, self.capacity.ravel()), float(self.demand.sum())
+        if not grid.wide and 10.0**grid.digits * whole <= MOST_UNITS:
+            unit, demand, capacity = 10.0**-grid.digits, grid.whole(self.demand), grid.whole(self.capacity)
+        else:  # at least, no demand is lost among a solver's tolerances because it is counted in too large a unit
+            unit = 2.0 ** math.floor(math.log2(whole / MOST_UNITS))
+            demand, capacity = self.demand / unit, self.capacity / unit
+        price = None if self.overload_price is None else self.overload_price * unit
+        return replace(self, demand=demand, capacity=capacity, overload_price=price)
 
     def where(self, keep: Bools) -> Program:
         """The program with only the options in `keep`."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import fsum
+from typing import Any
 
 import numpy as np
 
 from optsched.instances.base import Data, Floats, Natural
 from optsched.instances.deferrable import DeferrableInstance
+from optsched.instances.grid import tally
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry, job_violations
 
 SIGNS = {"work": 1, "delay": -1, "overload": -1}
@@ -26,15 +28,19 @@ class DeferrableSchedule(Schedule):
     starts: tuple[Start, ...]
 
 
-def load(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Floats:
-    """Cores in use by slot, shape (T,); what would run past the horizon is cut off."""
-    jobs = {job.id: j for j, job in enumerate(instance.jobs)}
-    change = np.zeros(instance.horizon + 1)
-    for start in schedule.starts:
-        job = instance.jobs[entry(jobs, start.job, "job")]
-        change[min(start.start, instance.horizon)] += job.cores
-        change[min(start.start + job.duration, instance.horizon)] -= job.cores
+def load_units(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Any:
+    """Cores in use by slot, shape (T,), in whole units of the instance's grid; what would run past the horizon is cut off."""
+    jobs, slots = {job.id: j for j, job in enumerate(instance.jobs)}, instance.horizon
+    pairs = [(entry(jobs, start.job, "job"), start.start) for start in schedule.starts]
+    job, start = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    cores, ends = instance.units.cores[job], start + instance.columns.duration[job]
+    change = tally(np.minimum(start, slots), cores, slots + 1) - tally(np.minimum(ends, slots), cores, slots + 1)
     return np.cumsum(change)[:-1]
+
+
+def load(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Floats:
+    """The same in cores."""
+    return instance.units.grid.value(load_units(instance, schedule))
 
 
 def evaluate(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Evaluation:
@@ -45,13 +51,13 @@ def evaluate(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Eval
     OptschedError : a start names an unknown job.
     """
     jobs = {job.id: job for job in instance.jobs}
-    used = load(instance, schedule)
+    over = np.maximum(0, load_units(instance, schedule) - instance.units.capacity)
     started = [(jobs[start.job], start.start) for start in schedule.starts]
     return Evaluation.of(
         {
             "work": fsum(job.cores * job.duration for job, _ in started),
             "delay": instance.delay_penalty * fsum(start - job.earliest + job.waited for job, start in started),
-            "overload": instance.overload_penalty * fsum(np.maximum(0.0, used - instance.capacity_cores)),
+            "overload": instance.overload_penalty * fsum(instance.units.grid.value(over)),
         },
         SIGNS,
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from fractions import Fraction
 from math import fsum
 
 import numpy as np
 
 from optsched.instances.base import Data, Floats, Natural
-from optsched.instances.grid import share_of, tally
+from optsched.instances.grid import CANCELLED, exact, share_of, tally
 from optsched.instances.vcc import VccInstance
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry
 
@@ -119,6 +120,8 @@ def evaluate(instance: VccInstance, schedule: VccSchedule) -> Evaluation:
     allotted = np.bincount(instance.day, cap * instance.capacity_ncu * h, minlength=len(instance.asked))
     allotted[0] += instance.allotted_ncu_h
     short = np.maximum(0.0, instance.daily_fraction * instance.asked - allotted)
+    for d in np.flatnonzero(np.abs(instance.daily_fraction * instance.asked - allotted) < CANCELLED * allotted).tolist():
+        short[d] = float(max(Fraction(0), _short(instance, cap, d)))
     undone = fsum(job.ncu * h * (job.duration - done[j]) for j, job in enumerate(instance.jobs))
     return Evaluation.of(
         {
@@ -129,6 +132,18 @@ def evaluate(instance: VccInstance, schedule: VccSchedule) -> Evaluation:
         },
         SIGNS,
     )
+
+
+def _short(instance: VccInstance, cap: Floats, day: int) -> Fraction:
+    """What a day's caps lack, in NCU-hours, exactly: where the two sides nearly cancel, floats lose most of it."""
+    h, grid = exact(instance.slot_s) / 3600, instance.units.grid
+    fresh = (instance.day[instance.columns.submitted] == day) & (instance.columns.waited == 0)
+    pairs = zip(instance.units.ncu[fresh].tolist(), instance.columns.duration[fresh].tolist(), strict=True)
+    asked = Fraction(sum(int(units) * slots for units, slots in pairs), 10**grid.digits) * h
+    given = sum(map(exact, cap[instance.day == day].tolist()), Fraction(0)) * exact(instance.capacity_ncu) * h
+    if day == 0:
+        asked, given = asked + exact(instance.asked_ncu_h), given + exact(instance.allotted_ncu_h)
+    return exact(instance.daily_fraction) * asked - given
 
 
 def cap_violations(cap: tuple[float, ...]) -> list[Violation]:

@@ -178,7 +178,8 @@ def paths(instance: Json) -> dict[tuple[str, str], Path]:
 
 
 def transfer_slots(instance: Json, path: Path, size: Fraction) -> int:
-    return ceil(size * path[1] / num(instance["slot_s"]))
+    late = size * path[1] / num(instance["slot_s"]) - Fraction(1, 10**9)  # a billionth of a slot is the stated quantum
+    return max(0, ceil(late))
 
 
 def signal(instance: Json, site: Json, key: str, slot: int) -> Fraction:

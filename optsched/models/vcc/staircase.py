@@ -55,7 +55,7 @@ class Staircase:
 
     @cached_property
     def wanted(self) -> Any:
-        """Load with the job at the head after each slot's starts, shape (T,), in whole units; without one where there is none."""
+        """Load and the job at the head, if there is one, after each slot's starts, shape (T,), in whole units."""
         units = self.instance.units
         return self.units + units.running + np.where(self.empty, 0, np.append(units.ncu, 0)[self.started])
 
