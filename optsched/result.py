@@ -227,6 +227,8 @@ def certified(
     gap = relative_gap(objective, bound)
     if termination == "optimal" and schedule is not None and (gap is None or gap > PROVEN):
         termination = "gap_limit" if gap is not None else "iteration_limit"
+    elif termination in ("gap_limit", "iteration_limit") and proof is not None and gap is not None and gap <= PROVEN:
+        termination = "optimal"  # whatever ended the method, nothing is left to prove
     solution = "none" if schedule is None else "optimal" if termination == "optimal" else "feasible"
     return Result(
         problem=instance.problem,

@@ -12,6 +12,15 @@ from optsched.instances.files import parse_object
 from optsched.result import Result, load_result
 from optsched.schedules import check, evaluate, parse
 
+TRUSTED = {
+    "duals": "proven by multipliers of a linear program with every rounding charged, which are not in the file: taken on trust",
+    "integers": "proven by a search in integers, taken on trust",
+    "path": "proven by shortest paths and branching with every rounding charged, taken on trust",
+    "search": "proven by branch and bound in floating point, taken on trust: rows and integers held to {tolerance}, "
+    "{overlooked} that it may have overlooked is counted against the bound",
+    "sign": "no cost is negative, which proves it",
+}
+
 
 @click.command("check", short_help="Recheck a result independently.")
 @click.argument("instance_file", metavar="INSTANCE")
@@ -53,11 +62,21 @@ def command(instance_file: str, result_file: str) -> int:
 
 
 def _proof(instance: Instance, result: Result) -> str:
-    """What the file's own prices prove, worked out anew."""
-    if result.shadow_prices is None:
-        return ""
-    from optsched.decomposition.listing import listing_of  # loads the models
+    """What the file's own prices or multipliers prove, worked out anew, and what is taken on trust."""
+    proof, words = result.proof, ""
+    if result.shadow_prices is not None:
+        from optsched.decomposition.listing import listing_of  # loads the models
 
-    listing = listing_of(instance)
-    proves = None if listing is None else listing.proves(result.shadow_prices)
-    return "; its prices fit nothing" if proves is None else f"; its shadow prices alone prove {number(proves)}"
+        listing = listing_of(instance)
+        proven = None if listing is None else listing.proves(result.shadow_prices)
+        words = "; its prices fit nothing" if proven is None else f"; its shadow prices alone prove {number(proven)}"
+    if proof is None or proof.kind == "prices":
+        return words
+    if proof.duals is not None and result.objective is not None:
+        from optsched.phases import proves
+
+        proven = proves(instance, proof, result.objective)
+        return words + (
+            "; its multipliers fit nothing" if proven is None else f"; its multipliers alone prove {number(proven)}"
+        )
+    return words + "; " + TRUSTED[proof.kind].format(overlooked=number(proof.overlooked), tolerance=f"{proof.tolerance:g}")

@@ -63,13 +63,13 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monit
         return Optimum(start, None)
     model = Core(program)
     model.encode(Choice(options=tuple(start.tolist())))
-    form = linear_form(model)
+    form = linear_form(model).scaled(program.objective(start))
     monitor = Monitor(Clock(), form.sign)
     if outer is not None:
         outer.when_stopped(lambda: monitor.stop("interrupted"))
     task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": min(nodes, MOST_NODES)})
     outcome = backend("highs").solve(model, form, task, monitor)
-    bound = None if outcome.bound is None else -outcome.bound / form.scale
+    bound = None if outcome.bound is None else (form.overlooked - outcome.bound) / form.scale
     if outcome.x is None:
         return Optimum(start, bound)
     form.store(outcome.x)

@@ -12,10 +12,10 @@ from optsched.decomposition.listing import Listing, settled
 from optsched.decomposition.search import Search
 from optsched.exact import Report, better, feasible_start
 from optsched.instances.base import Instance
-from optsched.result import Result, certified, schedule_of
+from optsched.result import Proof, Result, certified, schedule_of
 from optsched.rooms import room
 from optsched.schedules import evaluate
-from optsched.schedules.base import Schedule
+from optsched.schedules.base import TOLERANCE, Schedule
 from optsched.solvers import Monitor, watched
 from optsched.stop import Clock, Spare, Stop, deadline
 
@@ -74,6 +74,7 @@ class Decomposition:
             method="decomposition",
             termination=run.word or monitor.stopping or "time_limit",
             bound=bound,
+            proof=run.proof(dual),
             seconds=clock.elapsed_s(),
             seed=seed,
             options={
@@ -134,6 +135,11 @@ class _Run:
             self.word = self.search(chosen, prices)
         finally:
             self.timings["solve"] = clock.elapsed_s() - began
+
+    def proof(self, dual: Dual | None) -> Proof:
+        """Of the bound: the prices, unless the exact core has a better one."""
+        core = self.search is not None and dual is not None and self.search.core < dual.bound
+        return Proof(kind="search", tolerance=TOLERANCE) if core else Proof(kind="prices")
 
     def found(self) -> tuple[Schedule, Dual | None, float | None]:
         """Schedule, prices as they are written, and the bound: theirs, or a better one of the exact core."""

@@ -57,6 +57,7 @@ class RelaxedFirsts:
             method="decomposition",
             termination=ended,
             bound=found.bound,
+            proof=found.proof,
             seconds=clock.elapsed_s(),
             seed=seed,
             options={"time_limit": stop.seconds, "gap": stop.gap, "relaxed": f"{AggregatedCheapest.name}, cheapest"},

@@ -20,6 +20,7 @@ from optsched.instances.base import (
     Instance,
     Ints,
     NonNegative,
+    Penalty,
     Positive,
     frozen,
     refuse,
@@ -89,7 +90,7 @@ class AllocationInstance(Instance):
     currency: Identifier
     now_s: NonNegative
     scheduling_interval_s: NonNegative
-    postponement_penalty: NonNegative
+    postponement_penalty: Penalty
     first_ending: Literal["earliest", "cheapest"] = "earliest"
     use_all_nodes: bool = True
     migration_cost_s: NonNegative = 0.0

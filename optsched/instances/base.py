@@ -19,6 +19,7 @@ INSTANCE_FORMAT: Literal["optsched-instance/1"] = "optsched-instance/1"
 LARGEST = 1e12
 Finite = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Penalty = Annotated[float, Field(ge=0, le=1e3 * LARGEST)]  # may stand for a hard constraint
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 Natural = Annotated[int, Field(ge=0, le=10**9)]
 Counting = Annotated[int, Field(ge=1, le=10**9)]

@@ -18,6 +18,7 @@ from optsched.instances.base import (
     Ints,
     Natural,
     NonNegative,
+    Penalty,
     Positive,
     frozen,
     refuse,
@@ -70,8 +71,8 @@ class DeferrableInstance(Instance):
 
     slot_s: Positive
     capacity: tuple[NonNegative, ...] = Field(min_length=1)
-    delay_penalty: NonNegative
-    overload_penalty: NonNegative
+    delay_penalty: Penalty
+    overload_penalty: Penalty
     forecast: dict[str, Any] | None = None
     now: Natural = 0
     jobs: tuple[Job, ...]

@@ -19,6 +19,7 @@ from optsched.instances.base import (
     Ints,
     Natural,
     NonNegative,
+    Penalty,
     Positive,
     frozen,
     refuse,
@@ -95,10 +96,10 @@ class VccInstance(Instance):
     kw_per_ncu: NonNegative = 1.0
     carbon_price: NonNegative = 1.0
     delay_limit_slots: Natural = 24
-    delay_penalty_per_ncu_h: NonNegative = 0.0
+    delay_penalty_per_ncu_h: Penalty = 0.0
     daily_fraction: Share = 0.97
-    daily_penalty_per_ncu_h: NonNegative = 0.0
-    unfinished_penalty_per_ncu_h: NonNegative = 0.0
+    daily_penalty_per_ncu_h: Penalty = 0.0
+    unfinished_penalty_per_ncu_h: Penalty = 0.0
     preempt: bool = False
     now: Natural = 0
     running_ncu: tuple[NonNegative, ...] | None = None

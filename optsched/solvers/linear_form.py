@@ -24,6 +24,7 @@ MOST_COST = 2.0**24  # and at most: beyond, reduced costs lose the digits that s
 PRUNED = 1e-6  # branch and bound in floating point drops what is better than the incumbent by so little, scaled
 PRICED = 1e-7  # and takes a reduced cost of so little for none, a column
 MOST_DIGITS = 9  # of costs that are called whole multiples of something
+FEASIBLE = 1e-6  # and to which it holds bounds and rows
 SHARE = 0.1  # of what may lie between an objective and its bound, for these two
 
 
@@ -61,7 +62,9 @@ class LinearForm:
     def overlooked(self) -> float:
         """By how much branch and bound in floating point may miss the optimum, in scaled units: its absolute tolerances."""
         costly = int(np.count_nonzero(self.cost))
-        return PRUNED + PRICED * costly if costly else 0.0
+        width = self.upper - self.lower
+        narrow = ~self.integer & (width > 0) & (width < FEASIBLE)  # a solver takes any point of them for any other
+        return PRUNED + PRICED * costly + float(np.abs(self.cost[narrow]) @ width[narrow]) if costly else 0.0
 
     @cached_property
     def step(self) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import logging
 import sys
 import threading
@@ -125,12 +126,17 @@ def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None
     The first of them asks the solver to stop and gives it the same grace; a second one leaves at once.
     """
     failure: list[BaseException] = []
+    if _remains:  # now somebody has time for it
+        _remains.clear()
+        gc.unfreeze()
 
     def guarded() -> None:
         try:
             work()
         except BaseException as error:
             failure.append(error)
+            if isinstance(error, _LeftBehind):
+                _remains.append(error)
         finally:
             _Unheard.threads.discard(threading.get_ident())
 
@@ -164,6 +170,10 @@ class _LeftBehind(SystemExit):
     """Raised in a thread whose result nobody waits for."""
 
 
+_remains: list[BaseException] = []
+"""Of threads left behind: with what they have built, millions of objects, to free which would block everybody for seconds."""
+
+
 class _Unheard(logging.Filter):
     """Pyomo reports whatever ends its building; of a thread that was left behind nobody wants to know."""
 
@@ -185,6 +195,7 @@ def _end(thread: threading.Thread) -> None:
     for handler in logging.getLogger("pyomo").handlers:
         if not any(isinstance(known, _Unheard) for known in handler.filters):
             handler.addFilter(_Unheard())
+    gc.freeze()  # the collector, paused while a model is built, would walk all of it
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
 
 
@@ -204,3 +215,5 @@ def _let_left_behind_end() -> None:
     for thread in threading.enumerate():
         if thread.name == "optsched-solver":
             thread.join(max(0.0, until - time.monotonic()))
+    for error in _remains:  # the process ends, and all of its memory with it
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(error))

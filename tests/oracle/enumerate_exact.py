@@ -16,7 +16,7 @@ from tests.oracle.exact_referee import ZERO, Json, excess, num
 class Best:
     """The optimum (None: no schedule is feasible), its largest component, and a schedule that has it (day_ahead: none).
 
-    `rounding` is what a schedule of floats may lose against it, and `slack` what it may gain where rows hold to 1e-9 only.
+    `rounding` is what a schedule of floats may lose against it, and `slack` what it may gain where rows hold to 1e-11 only.
     """
 
     value: Fraction | None
@@ -323,7 +323,7 @@ def day_ahead(instance: Json) -> Best:
 
 
 def row_slack(instance: Json, cluster: Json, eta: Fraction, peak: Fraction) -> Fraction:
-    """What rows that hold to 1e-9 only may be worth, to first order: a generous estimate."""
+    """What rows that hold to 1e-11 only may be worth, to first order: a generous estimate."""
     tau = referee.flexible_usage(cluster)
     moved = tau + sum(
         (

@@ -1,7 +1,7 @@
 """A second referee, written from the documents alone: plain JSON in, exact fractions out, nothing of the package imported.
 
 Every number is the decimal that the file shows, and every yes or no is decided without a tolerance; only `day_ahead`, whose
-schedules are floats, has one: 1e-9 of a row's own magnitude.
+schedules are floats, has one: 1e-11 of a row's own magnitude.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 Json = dict[str, Any]
 Parts = dict[str, Fraction]
 ZERO = Fraction(0)
-ROW = Fraction(1, 10**9)
+ROW = Fraction(1, 10**11)
 
 
 class Ambiguous(Exception):

@@ -5,17 +5,21 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from math import fsum
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.instances.base import Counting, Data, NonNegative
+from optsched.instances.base import Counting, Data
 from optsched.instances.grid import beyond
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry
 
 SIGNS = {"energy": 1, "tardiness": 1}
 WORK_TOLERANCE = 1e-6
+
+
+Moment = Annotated[float, Field(ge=0)]  # may lie beyond what an instance may ask for: work takes its time
 
 
 class Run(Data):
@@ -24,8 +28,8 @@ class Run(Data):
     job: str
     node: str
     gpus: Counting
-    start_s: NonNegative
-    end_s: NonNegative
+    start_s: Moment
+    end_s: Moment
 
 
 class AllocationHistory(Schedule):
