@@ -76,3 +76,28 @@ def test_overload_counts_in_every_slot(formulation: str, capacity: list[float], 
     dear, cheap = (deferrable([job], capacity, overload_penalty=price) for price in (10, 0.5))
     assert proven(dear, formulation).objective == pytest.approx(0 if lacking else 6)
     assert proven(cheap, formulation).objective == pytest.approx(6 - 0.5 * lacking)
+
+
+@pytest.mark.parametrize("formulation", formulations("deferrable"))
+@pytest.mark.parametrize(
+    ("earliest", "latest", "runs"), [(0, 0, False), (1, 1, False), (0, 2, True), (2, 2, True), (3, 3, False)]
+)
+def test_starts_are_within_the_window(formulation: str, earliest: int, latest: int, runs: bool) -> None:
+    """There is room in slot 2 only, where the one slot of work earns 1 at any delay."""
+    job = {"cores": 1, "duration": 1, "earliest": earliest, "latest": latest}
+    result = proven(deferrable([job], [0, 0, 1, 0], delay_penalty=0), formulation)
+    assert [s.start for s in result.schedule.starts] == [2] * runs
+
+
+@pytest.mark.parametrize("formulation", formulations("allocation"))
+@pytest.mark.parametrize("reading", ["earliest", "cheapest"])
+def test_everything_is_paid(formulation: str, reading: str) -> None:
+    """At 100 s b, of 40 s and due at 110 s, is 30 s late and takes 0.4; a waits for 2 * 20. The other way round it is 90.3."""
+    jobs = [{"id": "a", "time_s": {"A": [30]}, "due_s": 120}, {"id": "b", "time_s": {"A": [40]}, "due_s": 110}]
+    instance = cluster(jobs, gpus=1, now_s=100, first_ending=reading)
+    result = proven(instance, formulation)
+    assert result.components == {
+        "tardiness": pytest.approx(30),
+        "postponement": pytest.approx(2 * 20),
+        "energy": pytest.approx(0.4),
+    }
