@@ -78,7 +78,7 @@ class Clock:
         return time.perf_counter() - self._began
 
 
-PER_JOB_S = 1.5e-5  # to make a schedule of found starts, check it, judge it and seal it, once a search has ended
+PER_JOB_S = 2e-5  # to make a schedule of found starts, check it, judge it and seal it, once a search has ended
 MOST_KEPT = 0.4  # of a limit, for that
 
 

@@ -196,6 +196,7 @@ def _end(thread: threading.Thread) -> None:
         if not any(isinstance(known, _Unheard) for known in handler.filters):
             handler.addFilter(_Unheard())
     gc.freeze()  # the collector, paused while a model is built, would walk all of it
+    _remains.append(_LeftBehind())  # so that it is thawed, even if the thread ends before the exception comes
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
 
 
