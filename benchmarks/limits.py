@@ -46,7 +46,7 @@ CASES = {
         "large": "masac --jobs 15000 --days 10",
     },
     "vcc": {
-        "small": "vcc --jobs 20 --days 1",
+        "small": "vcc --jobs 60 --days 1",
         "paper": "vcc",
         "large": "vcc --jobs 50000 --days 28",
     },
