@@ -2,7 +2,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test mutants slow rl lint types notebooks clean
+.PHONY: demo test timing mutants slow rl lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -11,6 +11,8 @@ demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimalit
 
 test: $(VENV)/.dev  ## the fast tests, a few minutes
 	$(BIN)/python -m pytest -n 2 -m "not slow and not timing and not rl"
+
+timing: $(VENV)/.dev  ## what asserts wall time: on a quiet machine
 	$(BIN)/python -m pytest -m timing
 
 mutants: $(VENV)/.dev  ## small faults, one at a time: the fast tests must notice each

@@ -20,6 +20,7 @@ from optsched.solvers import Monitor, watched
 from optsched.stop import Clock, Spare, Stop, deadline
 
 FINISHES = 2000  # options of a time-indexed program
+PRICES = Proof(kind="prices")
 ALIKE = 1e-12  # relative: the program's figure and the referee's of the same schedule
 SAMPLE = 200  # jobs whose options are counted for all
 
@@ -67,14 +68,14 @@ class Decomposition:
         watched(run.begin, monitor, None)  # it ends by itself in time, and without it there is nothing
         if run.word is None and monitor.stopping is None:
             watched(run, monitor, run.stop.seconds)
-        schedule, dual, bound = run.found()
+        schedule, dual, bound, proof = run.found()
         return certified(
             instance,
             schedule,
             method="decomposition",
             termination=run.word or monitor.stopping or "time_limit",
             bound=bound,
-            proof=run.proof(dual),
+            proof=proof,
             seconds=clock.elapsed_s(),
             seed=seed,
             options={
@@ -136,18 +137,16 @@ class _Run:
         finally:
             self.timings["solve"] = clock.elapsed_s() - began
 
-    def proof(self, dual: Dual | None) -> Proof:
-        """Of the bound: the prices, unless the exact core has a better one."""
-        core = self.search is not None and dual is not None and self.search.core < dual.bound
-        return Proof(kind="search", tolerance=TOLERANCE) if core else Proof(kind="prices")
-
-    def found(self) -> tuple[Schedule, Dual | None, float | None]:
-        """Schedule, prices as they are written, and the bound: theirs, or a better one of the exact core."""
+    def found(self) -> tuple[Schedule, Dual | None, float | None, Proof]:
+        """Schedule, prices as they are written, and the bound: theirs, or a better one of the core that nothing refutes."""
         listing, search = self.listing, self.search
         if listing is None or search is None:
-            return self.schedule, None, None
+            return self.schedule, None, None, PRICES
         best = search.best
         more = listing.program.objective(best) - self.value > ALIKE * abs(self.value)
         schedule = listing.schedule(best) if more else self.schedule
         dual = search.proven or (None if search.dual is None else settled(listing.program, search.dual))
-        return schedule, dual, None if dual is None else min(dual.bound, search.core)
+        core = dual is not None and evaluate(self.instance, schedule).objective <= search.core < dual.bound
+        if core:
+            return schedule, dual, search.core, Proof(kind="search", tolerance=TOLERANCE)
+        return schedule, dual, None if dual is None else dual.bound, PRICES

@@ -17,6 +17,7 @@ from optsched.models.base import I, Model, S
 from optsched.models.terms import Terms, rows_of
 
 MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers would be units
+USUAL_UNITS = 1e6
 CHUNK = 10**7  # numbers worked out at once
 SAFE = 1e-9  # relative: an option worth its own overload but for rounding is kept
 
@@ -58,7 +59,7 @@ class Program:
         if not grid.wide and 10.0**grid.digits * whole <= MOST_UNITS:
             unit, demand, capacity = 10.0**-grid.digits, grid.whole(self.demand), grid.whole(self.capacity)
         else:  # at least, no demand is lost among a solver's tolerances because it is counted in too large a unit
-            unit = 2.0 ** math.floor(math.log2(whole / MOST_UNITS))
+            unit = 2.0 ** math.floor(math.log2(whole / USUAL_UNITS)) if whole > 0 else 1.0
             demand, capacity = self.demand / unit, self.capacity / unit
         price = None if self.overload_price is None else self.overload_price * unit
         return replace(self, demand=demand, capacity=capacity, overload_price=price)
@@ -73,17 +74,18 @@ class Program:
         Leaving a job out is never worse than an option of no value; with other jobs beside it an option causes no less.
         """
         keep = self.value > 0
-        rows, row = np.unique(
-            np.stack([self.place[keep].astype(float), self.demand[self.job[keep]]]), axis=1, return_inverse=True
-        )
-        slots = self.capacity.shape[1]
-        lacks = np.empty(int(keep.sum()))
+        sizes, size = np.unique(self.demand, return_inverse=True)
+        pair = self.place[keep] * len(sizes) + size[self.job[keep]]
+        used = np.flatnonzero(np.bincount(pair))  # places and sizes that occur: sorting millions of options would take seconds
+        row, (place, kind) = np.searchsorted(used, pair), np.divmod(used, max(1, len(sizes)))
+        lacks = np.empty(len(pair))
         start, end = self.start[keep], (self.start + self.duration[self.job])[keep]
-        for r in np.array_split(np.arange(rows.shape[1]), max(1, rows.shape[1] * slots // CHUNK)):
-            over = np.maximum(0.0, rows[1, r, None] - self.capacity[rows[0, r].astype(np.int64)])
-            upto = np.concatenate([np.zeros((len(r), 1)), np.cumsum(over, axis=1)], axis=1)
-            mine = np.flatnonzero((row >= r[0]) & (row <= r[-1])) if len(r) else np.zeros(0, dtype=np.int64)
-            lacks[mine] = upto[row[mine] - r[0], end[mine]] - upto[row[mine] - r[0], start[mine]] if len(r) else 0.0
+        for some in np.array_split(np.arange(len(used)), max(1, len(used) * self.capacity.shape[1] // CHUNK)):
+            over = np.maximum(0.0, sizes[kind[some], None] - self.capacity[place[some]])
+            upto = np.concatenate([np.zeros((len(some), 1)), np.cumsum(over, axis=1)], axis=1)
+            mine = np.flatnonzero((row >= some[:1].sum()) & (row < some[:1].sum() + len(some)))
+            at = row[mine] - some[:1].sum()
+            lacks[mine] = upto[at, end[mine]] - upto[at, start[mine]]
         price = self.overload_price
         keep[keep] = lacks <= 0 if price is None else self.value[keep] > price * lacks * (1 - SAFE)
         return keep
@@ -95,7 +97,7 @@ class Program:
         job = self.job[chosen]
         np.add.at(change, (self.place[chosen], self.start[chosen]), self.demand[job])
         np.subtract.at(change, (self.place[chosen], self.start[chosen] + self.duration[job]), self.demand[job])
-        return np.cumsum(change, axis=1)[:, :-1]
+        return np.asarray(np.maximum(0.0, np.cumsum(change, axis=1)[:, :-1]))  # rounding may leave less than nothing
 
     def objective(self, chosen: Ints) -> float:
         """Objective of the chosen options, at most one a job; `overload_price` pays for what exceeds the capacity."""

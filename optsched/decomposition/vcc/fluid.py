@@ -12,7 +12,7 @@ from optsched.result import Proof, Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
 from optsched.solvers import Monitor, Outcome, Task, backend, linear_form, watched
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Stop, deadline
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class FluidBound:
         clock, stop = Clock(), stop or Stop()
         if (reason := Fluid.refuses(instance)) is not None:
             raise OptschedError(f"method fluid: {reason}")
-        best: Schedule = best_start(instance, schedule_of(start))
+        until = deadline(stop.seconds, instance.job_count)
+        best: Schedule = best_start(instance, schedule_of(start), until)
         monitor = Monitor(clock, 1, progress)
         found: list[tuple[VccSchedule, float | None]] = []
         ended: list[Outcome] = []
@@ -46,13 +47,13 @@ class FluidBound:
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
             form = linear_form(model)
-            outcome = backend("highs").solve(model, form, Task(seconds=stop.seconds, seed=seed), Monitor(clock, 1))
+            outcome = backend("highs").solve(model, form, Task(seconds=until, seed=seed), Monitor(clock, 1))
             ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)
                 found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale))
 
-        watched(work, monitor, stop.seconds)
+        watched(work, monitor, until)
         for schedule, _ in found:
             best = better(instance, schedule, best)
         return certified(

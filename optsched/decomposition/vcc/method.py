@@ -13,7 +13,7 @@ from optsched.result import Proof, Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
 from optsched.solvers import Monitor, watched
-from optsched.stop import Clock, Stop
+from optsched.stop import Clock, Stop, deadline
 
 EVALUATIONS = 150  # where nothing else limits the search
 
@@ -51,12 +51,13 @@ class VccDecomposition:
             )
         if self.iterations or not (stop.seconds or stop.gap or stop.iterations):
             stop = stop | Stop(iterations=self.iterations or EVALUATIONS)
-        given = best_start(instance, schedule_of(start))
+        until = deadline(stop.seconds, instance.job_count)
+        given = best_start(instance, schedule_of(start), until)
         assert isinstance(given, VccSchedule)
         monitor = Monitor(clock, 1, progress)
         search = Search(instance, monitor, stop, of(instance, given))
         words: list[str] = []
-        watched(lambda: words.append(search()), monitor, stop.seconds)
+        watched(lambda: words.append(search()), monitor, until)
         return certified(
             instance,
             search.best.schedule(),
