@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from fractions import Fraction
 from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -47,31 +48,37 @@ def played(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
     units = instance.units
     ncu, room, given = units.ncu.tolist(), units.room.tolist(), units.running.tolist()
     waiting: deque[tuple[int, int]] = deque()  # index, slots to run
-    running: list[tuple[int, int, int]] = []  # index, start, end; in the order of their starts
-    pieces: list[Start] = []
+    leaving: dict[int, Any] = defaultdict(int)  # units by the slot in which they leave
+    running: list[tuple[int, int, int]] = []  # index, start, end; in the order of their starts, where they may be evicted
+    begun: list[tuple[int, int, int | None]] = []  # start, index, slot of eviction
     come = held = 0
     for t, share in enumerate(cap):
         limit = share_of(share, units.capacity)
-        ended = [run for run in running if run[2] == t]
-        pieces += [Start(job=jobs[i].id, start=start) for i, start, _ in ended]
-        running = [run for run in running if run[2] > t]
-        held -= sum(ncu[i] for i, _, _ in ended)
-        while instance.preempt and running and held + given[t] > limit:
+        held -= leaving.pop(t, 0)
+        if instance.preempt:
+            begun += [(start, i, None) for i, start, end in running if end == t]
+            running = [run for run in running if run[2] > t]
+        while running and held + given[t] > limit:
             i, start, end = running.pop()
-            pieces.append(Start(job=jobs[i].id, start=start, until=t))
+            begun.append((start, i, t))
             waiting.appendleft((i, end - t))
             held -= ncu[i]
+            leaving[end] -= ncu[i]
         while come < len(jobs) and jobs[come].submitted <= t:
             waiting.append((come, jobs[come].duration))
             come += 1
-        most = min(limit, room[t])
-        while waiting and held + given[t] + ncu[waiting[0][0]] <= most:
+        most = min(limit, room[t]) - given[t]
+        while waiting and held + ncu[waiting[0][0]] <= most:
             i, left = waiting.popleft()
-            running.append((i, t, t + left))
             held += ncu[i]
-    pieces += [Start(job=jobs[i].id, start=start) for i, start, _ in running]
-    order = {job.id: i for i, job in enumerate(jobs)}
-    return VccSchedule(cap=cap, starts=tuple(sorted(pieces, key=lambda s: (s.start, order[s.job]))))
+            leaving[t + left] += ncu[i]
+            if instance.preempt:
+                running.append((i, t, t + left))
+            else:
+                begun.append((t, i, None))
+    begun += [(start, i, None) for i, start, _ in running]
+    begun.sort(key=lambda piece: piece[:2])
+    return VccSchedule(cap=cap, starts=tuple(Start(job=jobs[i].id, start=start, until=until) for start, i, until in begun))
 
 
 def runs(instance: VccInstance, schedule: VccSchedule) -> list[tuple[int, int, int]]:

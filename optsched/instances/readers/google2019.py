@@ -20,6 +20,7 @@ MIDNIGHT = pd.Timestamp("2019-05-01 00:00", tz="America/Los_Angeles")
 HOUR_S, STEP_S, STEPS = 3600, 300, 12
 MOST_US = 1e14  # three years
 SMALLEST_NCU = 1e-6  # the trace rounds to six digits
+DIGITS = 9  # of sums of them, so that they stay on a grid
 REFERENCE_BEGIN = "2019-04-30 00:00"
 
 
@@ -88,13 +89,14 @@ def read(
         beliefs = steps.reshape(slots, -1, STEPS).mean(axis=2)
         length = np.maximum(1, np.ceil(rows.duration_s / HOUR_S))
     slot = np.floor(rows.submitted_s / HOUR_S).astype(int) - 24 * first_day
-    ncu = np.maximum(rows.ncu, SMALLEST_NCU) * scale
+    ncu = np.round(np.maximum(rows.ncu, SMALLEST_NCU) * scale, DIGITS)
     inside = (slot >= 0) & (slot < slots)
     size = capacity if capacity is not None else _machines(machines or _one(folder, ("machine_events*.json",)))
     inflexible = np.zeros(slots)
     fixed = inside & ~rows.flexible
     if not reference_alignment:
-        inflexible = np.maximum(0.0, occupied(slot[fixed], slot[fixed] + length[fixed].astype(int), ncu[fixed], slots))
+        load = occupied(slot[fixed], slot[fixed] + length[fixed].astype(int), ncu[fixed], slots)
+        inflexible = np.maximum(0.0, np.round(load, DIGITS))
     chosen = np.flatnonzero(inside & rows.flexible)
     chosen = chosen[np.lexsort((rows.submitted_s[chosen], slot[chosen]))]
     columns = (rows.ids, slot, length.astype(int), ncu)
