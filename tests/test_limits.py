@@ -21,6 +21,9 @@ from optsched.rooms import room
 from optsched.schedules import check, evaluate
 from optsched.stop import Clock, Spare, Stop, deadline, ends_early
 
+# a build that is ended by an exception in its thread may be in somebody's callback just then
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 MADE: dict[str, Instance] = {
     "allocation": andreas(2, nodes=40, jobs=400, all_submitted=True),
     "allocation-idle": andreas(2, nodes=40, jobs=400, all_submitted=True, use_all_nodes=False),

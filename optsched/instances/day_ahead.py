@@ -21,7 +21,7 @@ from optsched.instances.base import (
 )
 
 HALVINGS = 200
-SHORT = 1e-9  # of a demand that has just room: it is cut to that
+SHORT = 1e-12  # of a demand that has just room, but for rounding: it is cut to that
 ROUNDING = 5e-13  # relative, of a contract that is just enough
 HOURLY = ("inflexible_ncu", "inflexible_high_ncu", "reservation_ratio", "carbon_kg_per_kwh")
 

@@ -63,7 +63,8 @@ def test_json_is_the_result_file(examples: Path, tmp_path: Path) -> None:
     assert printed == json.loads((tmp_path / "r.json").read_text())
     keys = {
         "format", "problem", "objective_kind", "instance", "method", "options", "seed", "termination", "solution",
-        "objective", "bound", "gap", "components", "message", "timings_s", "incumbents", "versions", "schedule", "digest",
+        "objective", "bound", "gap", "components", "message", "timings_s", "incumbents", "versions", "schedule", "proof",
+        "digest",
     }  # fmt: skip
     assert set(printed) == keys
     assert set(printed["timings_s"]) == {"build", "translate", "solve", "total"}

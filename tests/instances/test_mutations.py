@@ -61,7 +61,7 @@ def mutate(data: dict[str, Any], rng: random.Random) -> tuple[Any, str, str] | N
         parent[key] = rng.choice([float("nan"), float("inf"), float("-inf")])
         return data, where, field
     if kind == "huge" and number and field not in ("latest",):
-        parent[key] = 10 ** rng.choice([13, 30, 400])
+        parent[key] = 10 ** rng.choice([16, 30, 400])
         return data, where, field
     if kind == "type" and key not in FREE:
         parent[key] = rng.choice([[[]], {"a": {}}, "seven" if number else 7, True if not isinstance(value, bool) else 1])
