@@ -108,6 +108,8 @@ class Phases:
             self._prepare(model, given)
             outcome = self.solver.solve(model, self.form, replace(task, seconds=left), self.monitor)
             self.timings["solve"] += self.clock.elapsed_s() - began
+            if self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
+                return outcome
             if outcome.termination == "infeasible":
                 self.said.append(f"{self.solver.name} calls infeasible what has a schedule: it lost track of these numbers")
                 return replace(outcome, termination="error")
@@ -136,11 +138,11 @@ class Phases:
         form = given.scaled(self.objective)
         self.form = form = cut_off(form, self.objective * form.scale).scaled(self.objective)
         self.monitor.scale, self.monitor.overlooked = form.scale, 0.0
-        self._trying = Proof(kind="duals" if can.duals and not form.integer.any() else can.proof, formulation=name)
-        if self._trying.kind == "search":
-            self.monitor.overlooked = form.overlooked
-            found = {"overlooked": form.overlooked / form.scale, "tolerance": TOLERANCE}
-            self._trying = self._trying.model_copy(update=found)
+        kind = "duals" if can.duals and not form.integer.any() else can.proof
+        missed = {"duals": 0.0, "integers": form.lost, "search": form.overlooked}[kind]
+        self.monitor.overlooked = missed
+        tolerance = TOLERANCE if kind == "search" else 0.0
+        self._trying = Proof(kind=kind, overlooked=missed / form.scale, tolerance=tolerance, formulation=name)
 
     def _judge(self, model: Model[Any, Any], outcome: Outcome) -> None:
         """Take the solver's schedule over, if the referee finds it better.
@@ -175,9 +177,10 @@ class Phases:
         monitor = self.monitor
         if outcome.bound is not None:
             monitor.bounded(outcome.bound)
-        if monitor.bound is not None and self.form is not None and (step := self.form.step) is not None:
-            offset = self.form.offset / self.form.scale
-            monitor.raised(offset + step * math.ceil((monitor.bound - offset) / step - STEP_NOISE))
+        form = self.form
+        if form is not None and monitor.bound is not None and self._trying.kind != "duals" and form.step is not None:
+            offset = form.offset / form.scale  # objectives lie on steps, and no bound between two of them says more
+            monitor.raised(offset + form.step * math.ceil((monitor.bound - offset) / form.step - STEP_NOISE))
         if monitor.bound is None or monitor.bound == self._proven:
             return
         if monitor.bound - self.objective <= PROVEN * abs(self.objective):
@@ -215,7 +218,7 @@ class Phases:
         value = form.value(x) / form.scale
         low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, encoded))
         size = (float(abs(form.cost) @ abs(x)) + abs(form.offset)) / form.scale
-        noise = PROVEN * size + TOLERANCE * abs(value)
+        noise = PROVEN * size + TOLERANCE * abs(value) + form.lost / form.scale
         worst = form.violation(x)
         if worst > SATISFIED or not low - noise <= value <= high + noise:
             raise CertificateError(

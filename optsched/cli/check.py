@@ -11,6 +11,7 @@ from optsched.instances import Instance, load
 from optsched.instances.files import parse_object
 from optsched.result import Result, load_result
 from optsched.schedules import check, evaluate, parse
+from optsched.schedules.base import PROVEN, Violation
 
 TRUSTED = {
     "duals": "proven by multipliers of a linear program with every rounding charged, which are not in the file: taken on trust",
@@ -39,7 +40,9 @@ def command(instance_file: str, result_file: str) -> int:
         found = result.verify(instance)
         words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
         words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
-        words += "" if found else _proof(instance, result)
+        proven = None if found else _proven(instance, result)
+        found += [] if found else _beyond(instance, result, proven)
+        words += _proof(result, proven)
         schedule = result.schedule
     else:
         schedule = parse(instance.problem, raw, result_file)
@@ -61,22 +64,40 @@ def command(instance_file: str, result_file: str) -> int:
     return 0
 
 
-def _proof(instance: Instance, result: Result) -> str:
-    """What the file's own prices or multipliers prove, worked out anew, and what is taken on trust."""
-    proof, words = result.proof, ""
-    if result.shadow_prices is not None:
-        from optsched.decomposition.listing import listing_of  # loads the models
-
-        listing = listing_of(instance)
-        proven = None if listing is None else listing.proves(result.shadow_prices)
-        words = "; its prices fit nothing" if proven is None else f"; its shadow prices alone prove {number(proven)}"
-    if proof is None or proof.kind == "prices":
-        return words
-    if proof.duals is not None and result.objective is not None:
+def _proven(instance: Instance, result: Result) -> float | None:
+    """What the file's own prices or multipliers prove, worked out anew; None where it has none that fit."""
+    proof = result.proof
+    if proof is not None and proof.kind == "duals" and proof.duals is not None and result.objective is not None:
         from optsched.phases import proves
 
-        proven = proves(instance, proof, result.objective)
-        return words + (
-            "; its multipliers fit nothing" if proven is None else f"; its multipliers alone prove {number(proven)}"
-        )
+        return proves(instance, proof, result.objective)
+    if result.shadow_prices is None:
+        return None
+    from optsched.decomposition.listing import listing_of  # loads the models
+
+    listing = listing_of(instance)
+    return None if listing is None else listing.proves(result.shadow_prices)
+
+
+def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Violation]:
+    """A bound that says more than the prices or multipliers that it is said to come from."""
+    proof, bound = result.proof, result.bound
+    has = {"prices": result.shadow_prices, "duals": None if proof is None else proof.duals}
+    if proof is None or bound is None or has.get(proof.kind) is None:
+        return []
+    if proven is None:
+        return [Violation("proof that fits nothing", detail=f"the {proof.kind} are not of this instance")]
+    more = bound - proven if instance.sense == "minimize" else proven - bound
+    if more <= 2 * PROVEN * max(abs(bound), abs(proven)):
+        return []
+    return [Violation("bound that its proof does not reach", detail=f"bound {bound:.9g}, its {proof.kind} prove {proven:.9g}")]
+
+
+def _proof(result: Result, proven: float | None) -> str:
+    """How the bound was proven, and what is taken on trust."""
+    proof = result.proof
+    words = "" if proven is None else f"; its {'multipliers' if proof and proof.kind == 'duals' else 'shadow prices'} alone "
+    words += "" if proven is None else f"prove {number(proven)}"
+    if proof is None or proof.kind == "prices" or (proof.kind == "duals" and proven is not None):
+        return words
     return words + "; " + TRUSTED[proof.kind].format(overlooked=number(proof.overlooked), tolerance=f"{proof.tolerance:g}")

@@ -19,6 +19,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.grid import CANCELLED, exact
 
 HALVINGS = 200
 SHORT = 1e-12  # of a demand that has just room, but for rounding: it is cut to that
@@ -146,16 +147,13 @@ class DayAheadInstance(Instance):
     @cached_property
     def most(self) -> Floats:
         """The most flexible usage by (8), (11), shape (clusters, H), NCU; negative where inflexible usage exceeds a limit."""
-        power = self._each("usage_limit_ncu")[:, None] - self.high
-        machines = self._each("capacity_ncu")[:, None] / self.ratio - self.inflexible
+        limits, sizes = self._each("usage_limit_ncu")[:, None], self._each("capacity_ncu")[:, None]
+        power, machines = limits - self.high, sizes / self.ratio - self.inflexible
+        for c, h in zip(*np.nonzero(np.abs(power) < CANCELLED * limits), strict=True):
+            power[c, h] = float(exact(limits[c, 0]) - exact(self.high[c, h]))
+        for c, h in zip(*np.nonzero(np.abs(machines) < CANCELLED * self.inflexible), strict=True):
+            machines[c, h] = float(exact(sizes[c, 0]) / exact(self.ratio[c, h]) - exact(self.inflexible[c, h]))
         return frozen(np.minimum(power, machines))
-
-    @cached_property
-    def limits(self) -> Floats:
-        """Magnitude of the terms in `most`, shape (clusters, H), NCU: what its rounding is a share of."""
-        power = self._each("usage_limit_ncu")[:, None] + self.high
-        machines = self._each("capacity_ncu")[:, None] / self.ratio + self.inflexible
-        return frozen(np.maximum(power, machines))
 
     @cached_property
     def flattest(self) -> Floats:

@@ -27,7 +27,9 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     usd = kwh * instance.price / 1000
     grams = usd_per_g * kwh * instance.carbon
     per_slot = hours * instance.gpu_revenue_usd_per_h - (1 - beta) * (usd + grams)
-    worth = np.concatenate([np.zeros((len(instance.sites), 1)), np.cumsum(per_slot, axis=1)], axis=1)
+    # a dear slot must not cost the others their digits: sums in the widest floats that there are
+    worth = np.zeros((len(instance.sites), horizon + 1), dtype=np.longdouble)
+    np.cumsum(per_slot, axis=1, dtype=np.longdouble, out=worth[:, 1:])
 
     pair_job, pair_site = _pairs(instance)
     source, gone = jobs.source[pair_job], jobs.bound_for[pair_job] >= 0
@@ -43,7 +45,7 @@ def program(instance: GeoInstance) -> tuple[Program, Ints]:
     row, start = windows(first, last)
     job, site = pair_job[row], pair_site[row]
     end = start + jobs.duration[job]
-    value = jobs.gpus[job] * (worth[site, end] - worth[site, start])
+    value = jobs.gpus[job] * (worth[site, end] - worth[site, start]).astype(float)
     departure = np.full(len(job), -1, dtype=np.int64)
 
     travels = np.flatnonzero(away & (last >= first))

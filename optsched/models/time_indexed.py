@@ -19,6 +19,7 @@ from optsched.models.terms import Terms, rows_of
 MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers would be units
 USUAL_UNITS = 1e6
 CHUNK = 10**7  # numbers worked out at once
+ROUNDING = 4e-16  # relative, of a number or a sum of two
 SAFE = 1e-9  # relative: an option worth its own overload but for rounding is kept
 
 
@@ -55,12 +56,14 @@ class Program:
 
     def in_units(self) -> Program:
         """The same in whole units of the grid of its demands and capacities, where these are few enough for a solver."""
-        grid, whole = Grid.of(self.demand, self.capacity.ravel()), float(self.demand.sum())
+        whole = float(self.demand.sum())
+        capacity = np.minimum(self.capacity, math.ceil(whole))  # more than all jobs together is no limit
+        grid = Grid.of(self.demand, capacity.ravel())
         if not grid.wide and 10.0**grid.digits * whole <= MOST_UNITS:
-            unit, demand, capacity = 10.0**-grid.digits, grid.whole(self.demand), grid.whole(self.capacity)
+            unit, demand, capacity = 10.0**-grid.digits, grid.whole(self.demand), grid.whole(capacity)
         else:  # at least, no demand is lost among a solver's tolerances because it is counted in too large a unit
             unit = 2.0 ** math.floor(math.log2(whole / USUAL_UNITS)) if whole > 0 else 1.0
-            demand, capacity = self.demand / unit, self.capacity / unit
+            demand, capacity = self.demand / unit, capacity / unit
         price = None if self.overload_price is None else self.overload_price * unit
         return replace(self, demand=demand, capacity=capacity, overload_price=price)
 
@@ -81,11 +84,12 @@ class Program:
         lacks = np.empty(len(pair))
         start, end = self.start[keep], (self.start + self.duration[self.job])[keep]
         for some in np.array_split(np.arange(len(used)), max(1, len(used) * self.capacity.shape[1] // CHUNK)):
-            over = np.maximum(0.0, sizes[kind[some], None] - self.capacity[place[some]])
+            need, has = sizes[kind[some], None], self.capacity[place[some]]
+            over = np.maximum(0.0, need - has - ROUNDING * (need + has))  # no more than it is: in doubt an option is kept
             upto = np.concatenate([np.zeros((len(some), 1)), np.cumsum(over, axis=1)], axis=1)
             mine = np.flatnonzero((row >= some[:1].sum()) & (row < some[:1].sum() + len(some)))
             at = row[mine] - some[:1].sum()
-            lacks[mine] = upto[at, end[mine]] - upto[at, start[mine]]
+            lacks[mine] = upto[at, end[mine]] * (1 - ROUNDING * upto.shape[1]) - upto[at, start[mine]]
         price = self.overload_price
         keep[keep] = lacks <= 0 if price is None else self.value[keep] > price * lacks * (1 - SAFE)
         return keep

@@ -84,7 +84,7 @@ def check(instance: DayAheadInstance, schedule: DayAheadSchedule) -> list[Violat
         most = np.maximum(0.0, instance.most[c])
         rows: tuple[tuple[str, Floats, Floats | float], ...] = (
             ("deviation below -1", -use[c], mean),
-            ("usage above the power's or the machines' limit (8), (11)", use[c] - most, mean + instance.limits[c]),
+            ("usage above the power's or the machines' limit (8), (11)", use[c] - most, mean + most),
             ("power above the stated peak", power[c] - curve.peak_mw, power[c]),
         )
         for rule, over, terms in rows:

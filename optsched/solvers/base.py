@@ -97,6 +97,18 @@ def unknown_option(backend: str, name: str, known: Iterable[str]) -> OptschedErr
     return OptschedError(f"{backend} has no option {name!r}{hint}")
 
 
+def refuse_unsafe(backend: str, options: Iterable[str], unsafe: tuple[str, ...]) -> None:
+    """Refuse options under which a solver may break rows or leave solutions out: no bound could be trusted.
+
+    Raises
+    ------
+    OptschedError : an option has one of the words in its name.
+    """
+    for name in options:
+        if any(word in name for word in unsafe):
+            raise OptschedError(f"{backend} option {name!r} is not taken: under it no bound could be trusted")
+
+
 def installed(package: str) -> str | None:
     """Version of an installed distribution, or None."""
     try:

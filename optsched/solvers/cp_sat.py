@@ -12,13 +12,16 @@ import numpy as np
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.monitor import Monitor
 
 LARGEST_FACTOR = 10**9
 LARGEST_SUM = 2**60  # CP-SAT adds in int64
 OBJECTIVE_SUM = 2**52
+
+
+UNSAFE = ("fix_variables", "tolerance", "debug_", "mip_", "hint_conflict")
 
 
 class CpSat:
@@ -34,6 +37,7 @@ class CpSat:
 
     def refuse_options(self, options: Mapping[str, Any]) -> None:
         """Fields of SatParameters."""
+        refuse_unsafe(self.name, options, UNSAFE)
         _parameters(options)
 
     def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:

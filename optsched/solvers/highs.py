@@ -10,10 +10,12 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.monitor import Monitor
+
+UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
 
 def clash(highspy: str | None, ortools: str | None) -> str | None:
@@ -52,6 +54,7 @@ class Highs:
 
     def refuse_options(self, options: Mapping[str, Any]) -> None:
         """HiGHS knows its options; an unknown one lists the nearest."""
+        refuse_unsafe(self.name, options, UNSAFE)
         _set_options(quiet(), options)
 
     def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:

@@ -25,6 +25,9 @@ PRUNED = 1e-6  # branch and bound in floating point drops what is better than th
 PRICED = 1e-7  # and takes a reduced cost of so little for none, a column
 MOST_DIGITS = 9  # of costs that are called whole multiples of something
 FEASIBLE = 1e-6  # and to which it holds bounds and rows
+ROUNDINGS = 1e-15  # relative: a few
+UNBOUNDED = 1e30
+CERTAIN = 1e-4  # of a step of the objective: so much may all columns together be off it
 SHARE = 0.1  # of what may lie between an objective and its bound, for these two
 
 
@@ -64,7 +67,21 @@ class LinearForm:
         costly = int(np.count_nonzero(self.cost))
         width = self.upper - self.lower
         narrow = ~self.integer & (width > 0) & (width < FEASIBLE)  # a solver takes any point of them for any other
-        return PRUNED + PRICED * costly + float(np.abs(self.cost[narrow]) @ width[narrow]) if costly else 0.0
+        missed = float(np.abs(self.cost[narrow]) @ width[narrow]) + self.lost
+        return PRUNED + PRICED * costly + missed if costly else 0.0
+
+    @cached_property
+    def lost(self) -> float:
+        """What float64 may have lost in costs, and in rows of continuous columns at their cost, in scaled units."""
+        reach = np.minimum(np.maximum(np.abs(self.lower), np.abs(self.upper)), UNBOUNDED)
+        written = ROUNDINGS * (float(np.abs(self.cost) @ reach) + abs(self.offset))
+        loose = ~(self.integer | self.implied) & (self.cost != 0)  # such as an excess, which is a difference
+        if not loose.any():
+            return written
+        size = self.matrix.magnitudes() @ reach
+        most = np.zeros(len(self.cost))
+        np.maximum.at(most, self.matrix.indices, size[self.matrix.row])
+        return written + ROUNDINGS * float(np.abs(self.cost[loose]) @ most[loose])
 
     @cached_property
     def step(self) -> float | None:
@@ -74,9 +91,10 @@ class LinearForm:
         if not len(cost) or not (self.integer | self.implied)[costly].all():
             return None
         for digits in range(MOST_DIGITS + 1):
-            if (np.abs(np.rint(cost * 10.0**digits) / 10.0**digits - cost) <= 4e-16 * cost).all():
-                step = 10.0**-digits
-                return step if self.overlooked / self.scale < 0.1 * step and float(cost.max()) < 1e15 * step else None
+            step = 10.0**-digits
+            off = float(np.abs(np.rint(cost * 10.0**digits) / 10.0**digits - cost).max()) * len(self.cost)
+            if off <= CERTAIN * step and self.lost / self.scale <= CERTAIN * step:
+                return step if self.overlooked / self.scale < 0.1 * step else None
         return None
 
     def closed(self, objective: float, bound: float) -> bool:

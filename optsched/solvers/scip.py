@@ -13,13 +13,14 @@ import numpy as np
 
 from optsched.errors import BackendUnavailable, OptschedError
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, typed, unknown_option
+from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import mathopt_model, parameters, solve, termination
 from optsched.solvers.minlp import WORKER, question, variables
 from optsched.solvers.monitor import Monitor
 
+UNSAFE = ("numerics/", "misc/allowstrongdualreds", "misc/allowweakdualreds", "misc/scaleobj")
 OWN_EPSILON = 1.8e-9  # relative: SCIP's numerics/epsilon, nearly, on either side
 
 
@@ -36,6 +37,7 @@ class Scip:
 
     def refuse_options(self, options: Mapping[str, Any]) -> None:
         """SCIP's own parameter names, e.g. ``limits/nodes``."""
+        refuse_unsafe(self.name, options, UNSAFE)
         if not options:
             return
         known = _scip_parameters()
