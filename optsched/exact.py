@@ -80,7 +80,7 @@ class Exact:
             packages=("pyomo", *solver.packages),
             timings=run.timings,
             incumbents=[(p.seconds, p.objective, p.bound) for p in run.monitor.trace],
-            message="; ".join([*filter(None, [outcome.message]), *run.said]) or None,
+            message="; ".join(dict.fromkeys([*filter(None, [outcome.message]), *run.said])) or None,
             proof=run.proof,
         )
 

@@ -23,6 +23,7 @@ from optsched.stop import Clock, Stop
 
 PHASES = 100
 STEP_NOISE = 1e-3  # steps of the objective that rounding may feign
+TINY = 1e-18  # of a unit of the objective: what breaks even exactly is left with so much by floats
 SATISFIED = 1e-9  # a row that a referee's schedule fulfils, in floating point, as a share of its terms
 Report = Callable[[Progress], None]
 
@@ -183,14 +184,19 @@ class Phases:
             monitor.raised(offset + form.step * math.ceil((monitor.bound - offset) / form.step - STEP_NOISE))
         if monitor.bound is None or monitor.bound == self._proven:
             return
+        coarse = self._trying.kind != "duals" and self._trying.overlooked > TOLERANCE * abs(self.objective)
         if monitor.bound - self.objective <= PROVEN * abs(self.objective):
             self._proven, self.proof = monitor.bound, self._trying
             if outcome.duals is not None and len(outcome.duals) <= KEPT_DUALS:
                 kept = tuple((outcome.duals / monitor.scale).tolist())
                 self.proof = self._trying.model_copy(update={"duals": kept})
-            return
-        self.said.append(f"the bound of {self.solver.name} was refuted by a schedule and dropped")
-        monitor.withdraw(self._proven)
+            if not coarse:
+                return
+            missed = f"{self._trying.overlooked:.3g}"
+            self.said.append(f"at these numbers {self.solver.name} may overlook {missed}, which is counted against its bound")
+        else:
+            self.said.append(f"the bound of {self.solver.name} was refuted by a schedule and dropped")
+            monitor.withdraw(self._proven)
         if self._trying.kind != "duals" and self.form is not None and not monitor.stopping:
             try:
                 duals = relaxation(self.form, monitor)[2]
@@ -218,7 +224,7 @@ class Phases:
         value = form.value(x) / form.scale
         low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, encoded))
         size = (float(abs(form.cost) @ abs(x)) + abs(form.offset)) / form.scale
-        noise = PROVEN * size + TOLERANCE * abs(value) + form.lost / form.scale
+        noise = PROVEN * size + TOLERANCE * abs(value) + form.lost / form.scale + TINY
         worst = form.violation(x)
         if worst > SATISFIED or not low - noise <= value <= high + noise:
             raise CertificateError(

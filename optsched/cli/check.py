@@ -83,6 +83,8 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
     """A bound that says more than the prices or multipliers that it is said to come from."""
     proof, bound = result.proof, result.bound
     has = {"prices": result.shadow_prices, "duals": None if proof is None else proof.duals}
+    if proof is not None and proof.kind == "sign" and (instance.sense != "minimize" or bound != 0):
+        return [Violation("proof that fits nothing", detail="that no cost is negative proves 0, where costs are minimised")]
     if proof is None or bound is None or has.get(proof.kind) is None:
         return []
     if proven is None:

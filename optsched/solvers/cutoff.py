@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.instances.base import Bools, Ints
-from optsched.solvers.linear_form import LinearForm
+from optsched.solvers.linear_form import ROUNDINGS, LinearForm
 
 NOISE = 1e-12  # of all magnitudes in the sum: what float64 may have lost in it
 WHOLE = 1e-6  # a bound of an integer column that close below a whole number is that number
@@ -55,8 +55,10 @@ def cut_off(form: LinearForm, objective: float) -> LinearForm:
     lost = upper < lower  # by rounding alone
     lower[lost], upper[lost] = form.lower[lost], form.upper[lost]
     fixed = lower == upper
-    offset = form.offset + float((cost * np.where(fixed, lower, 0.0)).sum())
-    return replace(form, cost=np.where(fixed, 0.0, cost), offset=offset, lower=lower, upper=upper)
+    settled = cost * np.where(fixed, lower, 0.0)
+    blur = form.blur + ROUNDINGS * (abs(form.offset) + float(np.abs(settled).sum()) * len(cost) ** 0.5)
+    offset = form.offset + float(settled.sum())
+    return replace(form, cost=np.where(fixed, 0.0, cost), offset=offset, lower=lower, upper=upper, blur=blur)
 
 
 def _one_of(form: LinearForm, integral: Bools) -> tuple[Ints, Ints]:

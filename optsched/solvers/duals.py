@@ -32,4 +32,5 @@ def dual_bound(form: LinearForm, y: Floats) -> float | None:
     if not np.isfinite(parts).all():
         return None
     # a product and the row's own side may each be off by a few roundings
-    return fsum([*parts.tolist(), form.offset, -ROUNDINGS * HALF_ULP * (fsum(np.abs(parts)) + abs(form.offset))])
+    rounded = ROUNDINGS * HALF_ULP * (fsum(np.abs(parts)) + abs(form.offset)) + form.blur
+    return fsum([*parts.tolist(), form.offset, -rounded])

@@ -56,6 +56,7 @@ class LinearForm:
     implied: Bools
     columns: tuple[Any, ...]
     rows: tuple[Any, ...]
+    blur: float = 0.0  # what the offset may have lost where large costs were settled in it, scaled
 
     def value(self, x: Floats) -> float:
         """The scaled objective at `x`, minimisation."""
@@ -74,7 +75,7 @@ class LinearForm:
     def lost(self) -> float:
         """What float64 may have lost in costs, and in rows of continuous columns at their cost, in scaled units."""
         reach = np.minimum(np.maximum(np.abs(self.lower), np.abs(self.upper)), UNBOUNDED)
-        written = ROUNDINGS * (float(np.abs(self.cost) @ reach) + abs(self.offset))
+        written = ROUNDINGS * (float(np.abs(self.cost) @ reach) + abs(self.offset)) + self.blur
         loose = ~(self.integer | self.implied) & (self.cost != 0)  # such as an excess, which is a difference
         if not loose.any():
             return written
@@ -92,8 +93,9 @@ class LinearForm:
             return None
         for digits in range(MOST_DIGITS + 1):
             step = 10.0**-digits
-            off = float(np.abs(np.rint(cost * 10.0**digits) / 10.0**digits - cost).max()) * len(self.cost)
-            if off <= CERTAIN * step and self.lost / self.scale <= CERTAIN * step:
+            off = np.abs(np.rint(cost * 10.0**digits) / 10.0**digits - cost)
+            multiples = (off <= 4e-16 * cost).all() and float(off.max()) * len(self.cost) <= CERTAIN * step
+            if multiples and self.lost / self.scale <= CERTAIN * step:
                 return step if self.overlooked / self.scale < 0.1 * step else None
         return None
 
@@ -110,7 +112,7 @@ class LinearForm:
         unit = min(max(LARGEST_COST / top, wanted), MOST_COST / top)
         scale = 2.0 ** math.ceil(math.log2(unit))
         ratio = scale / self.scale
-        return replace(self, cost=self.cost * ratio, offset=self.offset * ratio, scale=scale)
+        return replace(self, cost=self.cost * ratio, offset=self.offset * ratio, scale=scale, blur=self.blur * ratio)
 
     def start(self) -> Floats | None:
         """The variables' present values, or None if one has none."""

@@ -387,9 +387,11 @@ def day_ahead(instance: Json, schedule: Json) -> tuple[list[str], Parts]:
             limit, capacity = num(cluster["usage_limit_ncu"]), num(cluster["capacity_ncu"])
             if d < -1 - ROW:
                 broken.append(f"{name}: delta below -1 in hour {h}")
-            if flexible + high - limit > ROW * max(abs(flexible), abs(limit - high)):
+            if flexible + high - limit > ROW * max(tau / hours, abs(flexible), abs(limit - high)):
                 broken.append(f"{name}: (8) above the limit of usage in hour {h}")
-            if usage * ratio - capacity > ROW * ratio * max(abs(flexible), abs(capacity / ratio - usage + flexible)):
+            if usage * ratio - capacity > ROW * ratio * max(
+                tau / hours, abs(flexible), abs(capacity / ratio - usage + flexible)
+            ):
                 broken.append(f"{name}: (11) above the capacity in hour {h}")
         stated = num(curves[name]["peak_mw"])
         if peak - stated > ROW * peak:

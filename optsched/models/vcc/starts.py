@@ -76,15 +76,35 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         for d in days:
             mine = np.flatnonzero(instance.day == d).tolist()
             self._row(m.short[d] + h * sum(m.cap[t] for t in mine), float(instance.demanded[d]) / unit, None)
-        due = instance.due.tolist()
-        for i in range(many):
-            run = sum(begun(i, t) - begun(i, t - duration[i]) for t in range(slots))
-            cost += instance.unfinished_penalty_per_ncu_h * h * unit * ncu[i] * (duration[i] - run)
-            for t in range(submitted[i], slots):
-                charge = lateness(t, due[i], slots)
-                cost += instance.delay_penalty_per_ncu_h * h * unit * ncu[i] * charge * begun(i, t)
+        cost += self._waiting()
         cost += instance.daily_penalty_per_ncu_h * unit * sum(m.short[d] for d in days)
         m.objective = pyo.Objective(expr=cost)
+
+    def _waiting(self) -> Any:
+        """What is not done, and delay: costs of not having begun, in columns of their own, so that no large ones cancel."""
+        instance, m, slots = self.instance, self.pyomo, self.instance.horizon
+        undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
+        jobs = zip(instance.columns.ncu.tolist(), instance.columns.duration.tolist(), instance.due.tolist(), strict=True)
+        priced: dict[tuple[int, int], float] = {}
+        constant = 0.0
+        for i, (ncu, duration, due) in enumerate(jobs):
+            # of its last slots, as many as it is long, each in which it has not begun is one that it lacks
+            constant += undone * ncu * max(0, duration - slots)
+            for t in range(max(0, slots - duration), slots):
+                if (i, t) in m.begun:
+                    priced[i, t] = undone * ncu
+                else:
+                    constant += undone * ncu
+            for t in range(slots):
+                charge = late * ncu * lateness(t, due, slots)
+                if (i, t) in m.begun:
+                    priced[i, t] = priced.get((i, t), 0.0) - charge
+                constant += charge if (i, t) in m.begun else 0.0
+        m.waits = pyo.Var([key for key, price in priced.items() if price], bounds=(0, 1))
+        self.implied_integers += list(m.waits.values())
+        for key, variable in m.waits.items():
+            self._row(m.begun[key] + variable, 1, 1)
+        return instance.slot_h * (sum(priced[key] * variable for key, variable in m.waits.items()) + constant)
 
     def _row(self, expression: Any, low: float | None, high: float | None) -> None:
         if not isinstance(expression, (int, float)):
@@ -97,6 +117,8 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         size = instance.units.capacity
         for (i, t), variable in m.begun.items():
             variable.set_value(int(stairs.started[t] > i), skip_validation=True)
+        for (i, t), variable in m.waits.items():
+            variable.set_value(int(stairs.started[t] <= i), skip_validation=True)
         free = stairs.empty | stairs.blocked
         cap = np.where(free, 1.0, np.asarray(stairs.wanted / size, dtype=float))
         begins = np.diff(stairs.started, prepend=0) > 0
