@@ -1,6 +1,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+SLOW := slow
 
 .PHONY: demo test timing mutants slow rl lint types notebooks clean
 
@@ -19,7 +20,7 @@ mutants: $(VENV)/.dev  ## small faults, one at a time: the fast tests must notic
 	$(BIN)/python tests/mutants/run.py
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m "$(SLOW)"
 
 rl: $(VENV)/.rl  ## training, in short
 	$(BIN)/python -m pytest -m rl

@@ -113,7 +113,8 @@ class Phases:
                 return outcome
             if outcome.termination == "infeasible":
                 self.said.append(f"{self.solver.name} calls infeasible what has a schedule: it lost track of these numbers")
-                return replace(outcome, termination="error")
+                self._relax()
+                return replace(outcome, termination="iteration_limit")
             self._judge(model, outcome)
             self._settle(outcome)
             if outcome.termination != "optimal" and (outcome.termination != "gap_limit" or task.gap):
@@ -197,13 +198,19 @@ class Phases:
         else:
             self.said.append(f"the bound of {self.solver.name} was refuted by a schedule and dropped")
             monitor.withdraw(self._proven)
-        if self._trying.kind != "duals" and self.form is not None and not monitor.stopping:
-            try:
-                duals = relaxation(self.form, monitor)[2]
-            except OptschedError:
-                return
-            self._trying, monitor.overlooked = Proof(kind="duals", formulation=self.formulation.name), 0.0
-            self._settle(Outcome("", bound=dual_bound(self.form, duals), duals=duals))
+        if self._trying.kind != "duals":
+            self._relax()
+
+    def _relax(self) -> None:
+        """The bound of the linear relaxation, where nothing better holds."""
+        if self.form is None or self.monitor.stopping:
+            return
+        try:
+            duals = relaxation(self.form, self.monitor)[2]
+        except OptschedError:
+            return
+        self._trying, self.monitor.overlooked = Proof(kind="duals", formulation=self.formulation.name), 0.0
+        self._settle(Outcome("", bound=dual_bound(self.form, duals), duals=duals))
 
     def _closed(self) -> bool:
         return self._proven is not None and abs(self.objective - self._proven) <= PROVEN * abs(self.objective)

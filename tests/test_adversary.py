@@ -301,13 +301,14 @@ def test_the_oracle_by_hand() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(10))
+@pytest.mark.parametrize("chunk", [0, *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 10))])
 @pytest.mark.parametrize("family", MAKERS)
 def test_two_thousand_harsh_instances(family: str, chunk: int) -> None:
     report(*campaign(family, range(chunk * 200 + 1000, chunk * 200 + 1200)), f"{family}, chunk {chunk}")
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("family", MAKERS)
 def test_harsh_instances_never_seen(family: str) -> None:
     first = int.from_bytes(os.urandom(4)) + 10_000
@@ -315,6 +316,6 @@ def test_harsh_instances_never_seen(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(20))
+@pytest.mark.parametrize("chunk", [0, *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 20))])
 def test_ten_thousand_near_fits(chunk: int) -> None:
     report(*near_fits(range(chunk * 500 + 100, chunk * 500 + 600)), f"near fits, chunk {chunk}")

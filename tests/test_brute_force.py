@@ -46,7 +46,8 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
             where = (family, seed, name, backend.name)
             assert result.objective == pytest.approx(best, rel=1e-6, abs=1e-11), where
             assert result.bound == pytest.approx(best, rel=1e-6, abs=1e-11), where
-            assert result.solution == "optimal", where
+            # a MINLP in floating point may end within its tolerance of 1e-6 instead, and then says so
+            assert result.solution == "optimal" or (not formulation.linear and result.gap <= 1e-8), where
             assert result.verify(instance) == [], where
             solved += 1
     return solved
