@@ -108,5 +108,4 @@ def test_no_schedule_exceeds_a_bound_in_short(family: str, penalty: float) -> No
 @pytest.mark.parametrize("family", MAKERS)
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_no_schedule_exceeds_a_bound(family: str, penalty: float) -> None:
-    for seed in range(2):
-        attack(MAKERS[family](seed, penalty, {"deferrable": 60, "allocation": 40, "vcc": 24}[family]), 3.0)
+    attack(MAKERS[family](0, penalty, {"deferrable": 60, "allocation": 40, "vcc": 24}[family]), 2.0)
