@@ -355,7 +355,9 @@ def flexible_usage(cluster: Json) -> Fraction:
     ratio, usage = [num(r) for r in cluster["reservation_ratio"]], [num(u) for u in cluster["inflexible_ncu"]]
     theta = num(cluster["reserved_ncu_h"]) * (1 + num(cluster.get("reserved_error", 0.0)))
     inflexible = sum((u * r for u, r in zip(usage, ratio, strict=True)), ZERO)
-    return excess(theta - inflexible) * len(ratio) / sum(ratio) if num(cluster["flexible_ncu_h"]) else ZERO
+    # a billionth of the reservations is the stated quantum: less is none
+    real = num(cluster["flexible_ncu_h"]) and theta - inflexible > theta / 10**9
+    return (theta - inflexible) * len(ratio) / sum(ratio) if real else ZERO
 
 
 def day_ahead(instance: Json, schedule: Json) -> tuple[list[str], Parts]:
