@@ -36,7 +36,8 @@ class Phases:
 
     Attributes
     ----------
-    start : the best schedule so far. proof : of the bound. said : what a reader of the result should know.
+    start, objective : the best schedule so far, and its value as a minimisation. proof : of the bound. said : what a reader of
+        the result should know.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Phases:
         self.timings: dict[str, float] = {}
         self.said: list[str] = []
         self.sign = 1 if instance.sense == "minimize" else -1
+        self.objective = self._value(start)
         self.monitor = Monitor(clock, self.sign)
         self.model: Model[Any, Any] | None = None
         self.form: LinearForm | None = None  # of the present phase
@@ -60,11 +62,6 @@ class Phases:
         self.proof: Proof | None = None
         self._trying = Proof(kind="search")
         self._proven: float | None = None  # as a minimisation
-
-    @property
-    def objective(self) -> float:
-        """Of the best schedule, as a minimisation."""
-        return self.sign * evaluate(self.instance, self.start).objective
 
     @property
     def bound(self) -> float | None:
@@ -96,7 +93,7 @@ class Phases:
         given = linear_form(model) if model.linear or not self.solver.capabilities.nonlinear else None
         if given is not None:
             self._agrees_with_referee(given, decoded, self.start)
-        self.start = self._better(decoded)
+        self._take(decoded, self._value(decoded))
         self.model = model
         self.timings["translate"], self.timings["solve"] = self.clock.elapsed_s() - began, 0.0
         outcome = Outcome("time_limit")
@@ -165,14 +162,14 @@ class Phases:
                 raise CertificateError(f"{solver} returned an infeasible schedule: {broken[0]}")
             self.said.append(f"{solver} let pass what does not fit: {broken[0]}")
             return
-        judged = self.sign * evaluate(self.instance, found).objective
+        judged = self._value(found)
         claimed = judged if outcome.objective is None else outcome.objective / self.monitor.scale
         if differs(claimed, judged) and self._given is not None:
             model.encode(found)
             self._agrees_with_referee(self._given, found, found)
             figures = f"{self.sign * claimed:.9g} where the referee says {self.sign * judged:.9g}"
             self.said.append(f"{solver} says {figures}: its tolerances do not carry these numbers")
-        self.start = self._better(found)
+        self._take(found, judged)
 
     def _settle(self, outcome: Outcome) -> None:
         """Keep what has been proven; a bound that a schedule refutes is replaced by that of the linear relaxation."""
@@ -215,9 +212,14 @@ class Phases:
     def _closed(self) -> bool:
         return self._proven is not None and abs(self.objective - self._proven) <= PROVEN * abs(self.objective)
 
-    def _better(self, other: Schedule) -> Schedule:
-        """The one that the referee prefers, the present one on a tie."""
-        return other if self.sign * evaluate(self.instance, other).objective < self.objective else self.start
+    def _value(self, schedule: Schedule) -> float:
+        """What the referee says, as a minimisation."""
+        return self.sign * evaluate(self.instance, schedule).objective
+
+    def _take(self, other: Schedule, value: float) -> None:
+        """Keep the one that the referee prefers, the present one on a tie."""
+        if value < self.objective:
+            self.start, self.objective = other, value
 
     def _agrees_with_referee(self, form: LinearForm, decoded: Schedule, encoded: Schedule) -> None:
         """The model must call the schedule feasible and worth what the referee says, in every single run.
@@ -229,7 +231,7 @@ class Phases:
         if x is None:
             raise CertificateError(f"formulation {self.formulation.name} left a variable of the start without a value")
         value = form.value(x) / form.scale
-        low, high = (self.sign * evaluate(self.instance, s).objective for s in (decoded, encoded))
+        low, high = self._value(decoded), self._value(encoded)
         size = (float(abs(form.cost) @ abs(x)) + abs(form.offset)) / form.scale
         noise = PROVEN * size + TOLERANCE * abs(value) + form.lost / form.scale + TINY
         worst = form.violation(x)
