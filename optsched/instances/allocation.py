@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -26,6 +26,9 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+
+if TYPE_CHECKING:
+    from optsched.schedules.allocation import AllocationHistory, AllocationSchedule
 
 
 class GpuType(Data):
@@ -81,11 +84,12 @@ class JobColumns:
     time_s: Floats
 
 
-class AllocationInstance(Instance):
+class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
     """One rescheduling point of a GPU cluster at `now_s`; jobs submitted later are not known yet."""
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     problem: ClassVar[str] = "allocation"
+    first_position: ClassVar[int] = 1  # a list of times by number of GPUs
 
     currency: Identifier
     now_s: NonNegative

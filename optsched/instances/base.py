@@ -6,12 +6,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypeVar  # it comes with pydantic; `default` is of Python 3.13
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.schedules.base import Schedule
 
 INSTANCE_FORMAT: Literal["optsched-instance/1"] = "optsched-instance/1"
 
@@ -44,17 +51,41 @@ class Data(BaseModel):
         return copied
 
 
-class Instance(Data):
+S_co = TypeVar("S_co", bound="Schedule", default="Schedule", covariant=True)
+H_co = TypeVar("H_co", bound="Schedule", default="Schedule", covariant=True)
+
+
+class Instance(Data, Generic[S_co, H_co]):
     """What is given. Subclasses add the fields of their family; see docs/instances.md.
+
+    A family says by ``class MyInstance(Instance["MySchedule", "MyHistory"])`` what decides it, and what a replay of it leaves
+    (mostly the same), so that ``solve(instance).schedule`` has a type. At run time the parameters are nothing.
 
     Attributes
     ----------
-    name : a name for people. meta : a free JSON object, never read by a method.
-    sense : ``"minimize"`` or ``"maximize"``, of the family's objective.
+    name
+        For people.
+    meta
+        A free JSON object, never read by a method.
+    sense
+        ``"minimize"`` or ``"maximize"``, of the family's objective.
+    problem
+        The family's name.
+    table
+        The field that is a list of what is decided about: the rows of `to_frame`.
+    first_position
+        What positions in a list count from in the names of a frame's columns.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]]
     problem: ClassVar[str]
+    table: ClassVar[str] = "jobs"
+    first_position: ClassVar[int] = 0
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, decided: object) -> type[Instance]:
+            return cls  # pydantic would make a class of its own of each parameter
 
     format: Literal["optsched-instance/1"] = INSTANCE_FORMAT
     name: Identifier
@@ -80,6 +111,80 @@ class Instance(Data):
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
+    def save(self, path: str | Path) -> None:
+        """Write to ``.json`` or ``.json.gz``, atomically; `optsched.load` reads it.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            It cannot be written.
+        """
+        from optsched.instances.files import save  # here: it needs this module
+
+        save(self, path)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """An instance from the fields of its file.
+
+        Parameters
+        ----------
+        fields
+            As in the JSON file; ``format`` and ``problem`` may be left out. Values may be NumPy arrays, pandas series, frames
+            (a row a record), or records.
+
+        Raises
+        ------
+        InputError
+            One line with the place, what is wrong and what would be right.
+        """
+        from optsched.instances.tables import instance_from  # here: pandas takes 0.4 s to load
+
+        return instance_from(cls, fields, f"{cls.__name__}.from_dict")
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, **fields: Any) -> Self:
+        """An instance whose jobs (clusters in `day_ahead`) are the rows of a frame.
+
+        Parameters
+        ----------
+        frame
+            A column a field, of the same name and unit; the index counts where it has the name of a field. A list or an object
+            is spread over columns such as ``time_s.V100.1`` (seconds on one V100); see `optsched.instances.frames`.
+        **fields
+            All else that an instance has, as `from_dict` takes it.
+
+        Raises
+        ------
+        InputError
+            One line with the column or the place, what is wrong and what would be right.
+        """
+        from optsched.instances.tables import instance_from
+
+        return instance_from(cls, {**fields, cls.table: frame}, f"{cls.__name__}.from_frame")
+
+    def to_frame(self, field: str | None = None) -> pd.DataFrame:
+        """The jobs (clusters in `day_ahead`) as a frame that `from_frame` reads: a row each, a column a field.
+
+        Parameters
+        ----------
+        field
+            Another list of records, e.g. ``"sites"``.
+
+        Raises
+        ------
+        OptschedError
+            That is no list of records.
+        """
+        from optsched.instances.tables import table_of
+
+        return table_of(self, field or self.table, self.first_position)
+
     def summary(self) -> str:
         """One line about the size of the instance."""
         return f"{self.problem} instance"
@@ -97,6 +202,10 @@ class Instance(Data):
     def job_count(self) -> int:
         """Jobs that a schedule decides about."""
         return 0
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal; pydantic would compare cached columns too, which have no truth value."""
+        return type(self) is type(other) and all(getattr(self, f) == getattr(other, f) for f in type(self).model_fields)
 
     def __repr__(self) -> str:
         """Short: an instance has thousands of jobs."""

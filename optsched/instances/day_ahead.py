@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,6 +20,9 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import CANCELLED, exact
+
+if TYPE_CHECKING:
+    from optsched.schedules.day_ahead import DayAheadSchedule
 
 HALVINGS = 200
 SHORT = 1e-12  # of a demand that has just room, but for rounding: it is cut to that
@@ -60,11 +63,12 @@ class Cluster(Data):
     usage_limit_ncu: Positive
 
 
-class DayAheadInstance(Instance):
+class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
     """Clusters x hours; `carbon_price` in USD/kg, `peak_price` in USD per MW and day (40 and 10 as printed)."""
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     problem: ClassVar[str] = "day_ahead"
+    table: ClassVar[str] = "clusters"
 
     carbon_price: NonNegative = 40.0
     peak_price: NonNegative = 10.0

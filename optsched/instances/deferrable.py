@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,6 +25,9 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import Grid
+
+if TYPE_CHECKING:
+    from optsched.schedules.deferrable import DeferrableSchedule
 
 
 class Job(Data):
@@ -63,7 +66,7 @@ class Units:
     capacity: Any
 
 
-class DeferrableInstance(Instance):
+class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     """Deferrable jobs over T = len(capacity) slots of `slot_s` seconds; `now` is the slot of a replay that slot 0 is."""
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
@@ -27,6 +27,9 @@ from optsched.instances.base import (
 )
 from optsched.instances.grid import exact
 from optsched.instances.network import Path, cheapest_paths
+
+if TYPE_CHECKING:
+    from optsched.schedules.geo import GeoSchedule
 
 
 class Site(Data):
@@ -84,7 +87,7 @@ class JobColumns:
     model_gb: Floats
 
 
-class GeoInstance(Instance):
+class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     """Jobs of a network of sites over `horizon` slots of `slot_s` seconds.
 
     `now` is the slot of the replay that slot 0 of a snapshot is, so that its first signal slot may have begun before.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -26,6 +26,9 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import Grid
+
+if TYPE_CHECKING:
+    from optsched.schedules.vcc import VccSchedule
 
 SMALLEST = 1e-100  # NCU: what is less says a typing error, and takes integers of a thousand digits
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -73,7 +76,7 @@ class Units:
     capacity: int
 
 
-class VccInstance(Instance):
+class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     """Flexible jobs over T = len(carbon_kg_per_kwh) slots; `inflexible_ncu` runs always, under no cap.
 
     Attributes

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Data
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
 ROUNDING = 1e-12  # absolute, for figures that should be zero
@@ -17,9 +20,12 @@ PROVEN = 1e-9  # relative, of the objective: a bound that close proves it optima
 
 
 class Schedule(Data):
-    """An immutable decision; its fields are the JSON of problems.md, "Schedules, results and the checker".
+    """An immutable decision; its fields are those of the file, see docs/instances.md.
 
-    `objective_kind` says whether its objective stands in for what will be realised, or is that itself.
+    Attributes
+    ----------
+    objective_kind
+        ``"proxy"``: its objective stands in for what will be realised; ``"realised"``: it is that; None where both are one.
     """
 
     objective_kind: ClassVar[Literal["proxy", "realised"] | None] = None
@@ -30,10 +36,80 @@ class Schedule(Data):
         (entries,) = (getattr(self, name) for name in type(self).model_fields)
         return len({entry.job for entry in entries})
 
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """A schedule from the fields of its file.
+
+        Parameters
+        ----------
+        fields
+            As in the JSON file; values may be NumPy arrays, pandas series, frames (a row an entry), or entries.
+
+        Raises
+        ------
+        InputError
+            One line with the place, what is wrong and what would be right.
+        """
+        from optsched.instances.tables import record_from  # here: pandas takes 0.4 s to load
+
+        return record_from(cls, fields, f"{cls.__name__}.from_dict")
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, **fields: Any) -> Self:
+        """A schedule whose entries are the rows of a frame, as `to_frame` makes it.
+
+        Parameters
+        ----------
+        frame
+            A column a field of an entry, e.g. ``job``, ``start``; an empty cell is None.
+        **fields
+            All else that the schedule has, e.g. the ``cap`` of `vcc`, as `from_dict` takes it.
+
+        Raises
+        ------
+        InputError
+            One line with the column or the place, what is wrong and what would be right.
+        """
+        from optsched.instances.tables import record_from
+
+        return record_from(cls, {**fields, cls._table(): frame}, f"{cls.__name__}.from_frame")
+
+    def to_frame(self, field: str | None = None) -> pd.DataFrame:
+        """What is decided as a frame: a row an entry, a column a field of it.
+
+        Parameters
+        ----------
+        field
+            Another list of entries, e.g. the ``"lost"`` of a replay in `geo`.
+
+        Raises
+        ------
+        OptschedError
+            That is no list of entries.
+        """
+        from optsched.instances.tables import table_of
+
+        return table_of(self, field or self._table())
+
+    @classmethod
+    def _table(cls) -> str:
+        """The first list of entries."""
+        from optsched.instances.frames import row_kind
+
+        return next((name for name in cls.model_fields if row_kind(cls, name)), "")
+
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An objective and its terms, in the objective's unit. Costs are positive numbers; `signs` says how they add up."""
+    """An objective and its terms.
+
+    Attributes
+    ----------
+    components
+        By name, in the objective's unit; costs are positive numbers.
+    objective
+        What they add up to, each with its sign.
+    """
 
     components: dict[str, float]
     objective: float
@@ -46,7 +122,21 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Violation:
-    """A broken rule: which, who, where, when (slot or second) and by how much."""
+    """A broken rule; as text, one line.
+
+    Attributes
+    ----------
+    rule
+        In words.
+    job, place
+        Who and where, by id.
+    time
+        A slot, or in `allocation` a second.
+    amount
+        By how much, in the rule's own unit.
+    detail
+        What else there is to say.
+    """
 
     rule: str
     job: str | None = None

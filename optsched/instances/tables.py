@@ -1,0 +1,65 @@
+"""Instances and schedules from mappings and frames, and their lists as frames; validated as files are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from optsched.errors import InputError, OptschedError
+from optsched.instances.base import INSTANCE_FORMAT, Data, Instance
+from optsched.instances.files import expect_format, validated
+from optsched.instances.frames import from_frame, plain, row_kind, to_frame
+
+D = TypeVar("D", bound=Data)
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+
+
+def instance_from(kind: type[I], fields: Mapping[str, Any], where: str) -> I:
+    """An instance from the fields of its file, in which lists of records may be frames.
+
+    Raises
+    ------
+    InputError
+        One line with the place, what is wrong and what would be right.
+    """
+    raw = {"format": INSTANCE_FORMAT, **fields}
+    expect_format(raw, INSTANCE_FORMAT, where)
+    problem = raw.pop("problem", kind.problem)
+    if problem != kind.problem:
+        raise InputError(where, "problem", f"is {problem!r}, expected {kind.problem!r}")
+    return record_from(kind, raw, where, kind.first_position)
+
+
+def record_from(kind: type[D], fields: Mapping[str, Any], where: str, first: int = 0) -> D:
+    """A record from its fields, in which lists of records may be frames.
+
+    Raises
+    ------
+    InputError
+        One line with the place, what is wrong and what would be right.
+    """
+    raw = dict(fields)
+    for name, value in raw.items():
+        rows = row_kind(kind, name)
+        if rows is not None and isinstance(value, pd.DataFrame):
+            raw[name] = from_frame(value, rows, f"{where}: {name}", first)
+        else:
+            raw[name] = plain(value)
+    return validated(kind, raw, where)
+
+
+def table_of(record: Data, field: str, first: int = 0) -> pd.DataFrame:
+    """A list of records as a frame.
+
+    Raises
+    ------
+    OptschedError
+        The field is no such list.
+    """
+    kind = row_kind(type(record), field)
+    if kind is None:
+        lists = ", ".join(name for name in type(record).model_fields if row_kind(type(record), name)) or "none"
+        raise OptschedError(f"{type(record).__name__} has no table {field!r}, it has: {lists}")
+    return to_frame(getattr(record, field), kind, first)
