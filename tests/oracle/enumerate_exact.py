@@ -266,7 +266,8 @@ def bounds(cluster: Json) -> list[tuple[Fraction, Fraction]]:
     for h, usage in enumerate(map(num, cluster["inflexible_ncu"])):
         most = num(cluster["capacity_ncu"]) / num(cluster["reservation_ratio"][h]) - usage
         power = num(cluster["idle_kw"]) + num(cluster["kw_per_ncu"]) * usage
-        rows.append((min(most, num(cluster["usage_limit_ncu"]) - num(cluster["inflexible_high_ncu"][h])), power / 1000))
+        limit = min(most, num(cluster["usage_limit_ncu"]) - num(cluster["inflexible_high_ncu"][h]))
+        rows.append((excess(limit), power / 1000))  # where the inflexible usage alone is above a limit, nothing is added
     return rows
 
 

@@ -389,12 +389,10 @@ def day_ahead(instance: Json, schedule: Json) -> tuple[list[str], Parts]:
             limit, capacity = num(cluster["usage_limit_ncu"]), num(cluster["capacity_ncu"])
             if d < -1 - ROW:
                 broken.append(f"{name}: delta below -1 in hour {h}")
-            if flexible + high - limit > ROW * max(tau / hours, abs(flexible), abs(limit - high)):
-                broken.append(f"{name}: (8) above the limit of usage in hour {h}")
-            if usage * ratio - capacity > ROW * ratio * max(
-                tau / hours, abs(flexible), abs(capacity / ratio - usage + flexible)
-            ):
-                broken.append(f"{name}: (11) above the capacity in hour {h}")
+            # (8) and (11) bound what is decided: where the inflexible usage alone is above a limit, nothing is added to it
+            for row, most in (("(8)", limit - high), ("(11)", capacity / ratio - (usage - flexible))):
+                if flexible - excess(most) > ROW * max(tau / hours, abs(flexible), abs(most)):
+                    broken.append(f"{name}: {row} above the limit of usage in hour {h}")
         stated = num(curves[name]["peak_mw"])
         if peak - stated > ROW * peak:
             broken.append(f"{name}: the stated peak is too low")

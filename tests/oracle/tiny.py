@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.errors import InputError
 from optsched.instances.base import Instance
 from optsched.rooms import room
 
@@ -185,4 +186,50 @@ def vcc(seed: int) -> Instance:
     )
 
 
+def day_ahead(seed: int) -> Instance:
+    """1-3 clusters on 1-2 campuses over 1-5 hours; idle ones, hours without room, contracts that bind or are just enough."""
+    rng = np.random.default_rng([5, seed])
+
+    def up(x: float) -> float:
+        """No less than x to the digit, so that what just fits does so in fractions as well."""
+        return float(np.ceil(x * 1e6 - 1e-3) / 1e6)
+
+    for _ in range(100):  # until the flexible usage has room
+        hours = int(rng.integers(1, 6))
+        campuses = [f"c{k}" for k in range(rng.integers(1, 3))]
+        power = dict.fromkeys(campuses, 0.0)
+        clusters = []
+        for k in range(rng.integers(1, 4)):
+            usage, ratio = rng.integers(2, 10, hours).astype(float), rng.choice([1.0, 1.0, 1.25, 2.0], hours)
+            mean = float(rng.choice([0.0, 1.0, 2.5, np.round(rng.uniform(0, 4), 2)]))
+            idle, slope = float(rng.choice([0.0, 3.0])), float(rng.choice([0.0, 1.0, 1.0, 0.3]))
+            campus = str(rng.choice(campuses))
+            power[campus] += (idle + slope * float(usage.max() + mean * rng.choice([0.3, 0.7, 1.0, 2.0]))) / 1000
+            clusters.append(
+                {
+                    "id": f"k{k}",
+                    "campus": campus,
+                    "inflexible_ncu": usage.tolist(),
+                    "inflexible_high_ncu": (usage + rng.choice([0.0, 0.5])).tolist(),
+                    "flexible_ncu_h": mean * hours,
+                    "reserved_ncu_h": up(((usage + mean) * ratio).sum()),
+                    "reserved_error": float(rng.choice([0.0, 0.0, 0.05])),
+                    "reservation_ratio": ratio.tolist(),
+                    "carbon_kg_per_kwh": rng.choice([0.0, 0.1, 0.3, 0.3, np.round(rng.random(), 3)], hours).tolist(),
+                    "idle_kw": idle,
+                    "kw_per_ncu": slope,
+                    "capacity_ncu": up(((usage + mean) * ratio).max() * rng.choice([0.9, 1.0, 1.2, 3.0])),
+                    "usage_limit_ncu": up(usage.max() + mean * rng.choice([0.8, 1.3, 2.0, 5.0]) + 0.5),
+                }
+            )
+        prices = {"carbon_price": float(rng.choice([40, 1, 0])), "peak_price": float(rng.choice([0, 10, 1000, 20_000]))}
+        contracts = [{"id": c, "contract_mw": up(power[c]) or 1.0} for c in campuses]
+        try:
+            return make("day_ahead", campuses=contracts, clusters=clusters, **prices)
+        except InputError:
+            continue
+    raise AssertionError(f"seed {seed} makes no instance")
+
+
 TINY = {"allocation": allocation, "deferrable": deferrable, "geo": geo, "vcc": vcc}
+EVERY = TINY | {"day_ahead": day_ahead}  # that one is a day's plan: no time passes in it
