@@ -32,11 +32,9 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-notebooks: $(VENV)/.dev
-	@for notebook in notebooks/*.ipynb; do \
-		[ -e "$$notebook" ] || continue; \
-		$(BIN)/pip install --quiet -e '.[notebooks]' && $(BIN)/jupyter execute --inplace "$$notebook" || exit 1; \
-	done
+notebooks: $(VENV)/.dev  ## run them; what they show goes to out/notebooks
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[notebooks]'
+	$(BIN)/python notebooks/run.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -22,11 +22,11 @@ from importlib.metadata import version
 def instance(binaries: int):
     """A deferrable instance with about `binaries` options worth having, and its time-indexed program."""
     from optsched.instances.generators import osdec
-    from optsched.models.deferrable import program
+    from optsched.problems.deferrable import time_indexed
 
     made = osdec(2, 1, jobs=max(50, binaries // 21), horizon=576, window=120, seed=7)
     made = made.model_copy(update={"delay_penalty": 0.1})
-    options = program(made)
+    options = time_indexed(made)
     options = options.where(options.value > 0)
     return made, options.where(options.job < options.job[min(binaries, len(options)) - 1])
 
@@ -60,7 +60,7 @@ def ours(binaries: int) -> dict[str, float]:
     pass_form(highs, form, form.integer)
     ended = time.perf_counter()
     assert highs.getNumCol() == len(form.columns)
-    return report(began, built, ended, before, highs, highspy)
+    return report(began, built, ended, before, highs, highspy, form.scale)
 
 
 def linopy(binaries: int) -> dict[str, float]:
@@ -95,14 +95,19 @@ def linopy(binaries: int) -> dict[str, float]:
     return report(began, built, ended, before, highs, highspy)
 
 
-def report(began: float, built: float, ended: float, before: float, highs: object, highspy: object) -> dict[str, float]:
-    """Times, memory and, so that it is the same model, the value of its LP relaxation."""
+def report(
+    began: float, built: float, ended: float, before: float, highs: object, highspy: object, scale: float = 1.0
+) -> dict[str, float]:
+    """Times, memory and, so that it is the same model, the value of its LP relaxation in the model's own unit.
+
+    `scale` is by how much the objective was multiplied on its way to HiGHS.
+    """
     peak = peak_mb()
     highs.setOptionValue("output_flag", False)
     highs.setOptionValue("solve_relaxation", True)
     highs.run()
     assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    lp = abs(highs.getInfo().objective_function_value)
+    lp = abs(highs.getInfo().objective_function_value) / scale
     return {
         "build": built - began,
         "translate": ended - built,

@@ -5,8 +5,9 @@
     python benchmarks/scale.py --cases jobs-2k jobs-20k jobs-200k hours-17 hours-168 --methods decomposition greedy
     python benchmarks/scale.py --cases nodes-100 nodes-1000 nodes-8gpus --methods auto greedy
 
-In benchmarks/results: scale.csv (a row a run, appended), scale-trace.csv (gap over time), scale.png (gap against time of this
-call), and best_known.json: the best value and bound of every instance, by whom and when. Traces: $OPTSCHED_DATA.
+In out/benchmarks, which git ignores (benchmarks/results with --record): scale.csv (a row a run, appended), scale-trace.csv (gap
+over time), scale.png (gap against time of this call), and best_known.json: the best value and bound of every instance, by whom
+and when. Traces: $OPTSCHED_DATA.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data"))
-RESULTS = Path(__file__).parent / "results"
+RECORD = Path(__file__).parent / "results"
+OUT = Path(__file__).parents[1] / "out" / "benchmarks"
 OPTSCHED = [sys.executable, "-m", "optsched"]
 METHODS = {
     "decomposition": ["--method", "decomposition"],
@@ -98,9 +100,9 @@ def append(path: Path, header: tuple[str, ...], rows: list[list[Any]]) -> None:
         writer.writerows([header, *rows] if new else rows)
 
 
-def remember(result: dict[str, Any], sense: int) -> None:
+def remember(results: Path, result: dict[str, Any], sense: int) -> None:
     """Keep the best value and bound of an instance, with provenance."""
-    path = RESULTS / "best_known.json"
+    path = results / "best_known.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     entry = known.setdefault(result["instance"]["sha256"], {"name": result["instance"]["name"], "problem": result["problem"]})
     how = {"method": result["method"], "options": result["options"], "seed": result["seed"], "versions": result["versions"]}
@@ -111,7 +113,7 @@ def remember(result: dict[str, Any], sense: int) -> None:
     path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
-def draw(traces: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
+def draw(results: Path, traces: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
     """Gap against time, a panel a case."""
     cases = sorted({case for case, _ in traces})
     figure = Figure(figsize=(5 * len(cases), 4), layout="constrained")
@@ -121,7 +123,7 @@ def draw(traces: dict[tuple[str, str], list[tuple[float, float]]]) -> None:
                 axes.step(*zip(*points, strict=True), where="post", marker=".", label=method)
         axes.set(title=case, xlabel="seconds", ylabel="gap, %", xscale="log", yscale="log")
         axes.legend(fontsize=8)
-    figure.savefig(RESULTS / "scale.png", dpi=120)
+    figure.savefig(results / "scale.png", dpi=120)
 
 
 def main() -> None:
@@ -132,8 +134,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--gap", type=float)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--record", action="store_true", help="add to the figures of record, in benchmarks/results")
     given = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
+    results = RECORD if given.record else OUT
+    results.mkdir(parents=True, exist_ok=True)
     traces: dict[tuple[str, str], list[tuple[float, float]]] = {}
     print(f"{'case':15} {'seed':>4} {'method':14} {'objective':>14} {'bound':>14} {'gap %':>9} {'seconds':>8} {'peak MB':>8}")
     with tempfile.TemporaryDirectory() as folder:
@@ -151,7 +155,7 @@ def main() -> None:
                     cells = [f"{v:14,.6g}" if v is not None else f"{'-':>14}" for v in (objective, bound)]
                     percent = f"{100 * gap:9.4f}" if gap is not None else f"{'-':>9}"
                     print(f"{case:15} {seed:4d} {method:14} {' '.join(cells)} {percent} {wall:8.1f} {peak:8.0f}", flush=True)
-                    remember(result, -1 if result["problem"] == "allocation" else 1)
+                    remember(results, result, -1 if result["problem"] == "allocation" else 1)
                     ran = [
                         case,
                         seed,
@@ -166,17 +170,17 @@ def main() -> None:
                     ]
                     about = [result["instance"]["name"], result["instance"]["sha256"], date.today().isoformat()]
                     about += [platform.python_version(), result["versions"].get("optsched"), f"{os.cpu_count()} cores"]
-                    append(RESULTS / "scale.csv", COLUMNS, [[*ran, round(peak), *about]])
+                    append(results / "scale.csv", COLUMNS, [[*ran, round(peak), *about]])
                     points = [(s, o, b) for s, o, b in result["incumbents"] if o is not None and b is not None]
                     gaps = [(s, 100 * abs(o - b) / max(abs(o), 1e-9)) for s, o, b in points]
                     traces[case, method] = gaps
                     header = ("case", "seed", "method", "seconds", "gap_percent")
                     append(
-                        RESULTS / "scale-trace.csv",
+                        results / "scale-trace.csv",
                         header,
                         [[case, seed, method, s, g] for s, g in gaps[:: max(1, len(gaps) // 100)]],
                     )
-    draw(traces)
+    draw(results, traces)
 
 
 if __name__ == "__main__":
