@@ -4,67 +4,98 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import groupby
-from typing import Any
 
-import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.analysis.heading import figures, put_heading
+from optsched.analysis.in_use import MOST_LANES, Span, draw_in_use, lanes_in, shade_nodes
+from optsched.analysis.marks import BLUE, LEGEND, ORANGE, bars, due_key, fill_of, late_bars, late_key, legible, run_key
+from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.allocation import AllocationInstance
 from optsched.schedules.allocation import AllocationHistory, Run, evaluate
 from optsched.schedules.allocation.history import levels_by_node
 
-COLOURS = [matplotlib.colormaps["tab20"](i) for i in (*range(0, 20, 2), *range(1, 20, 2))]
-MOST_ROWS = 60
-CHARACTER_IN = 0.075  # width of a character of a label
+MOST_ROWS = 60  # jobs, up to which each has a row
+WIDTH_IN = 9.5
 
 
-def draw(instance: AllocationInstance, history: AllocationHistory) -> Figure:
-    """Three panels over hours: a lane a GPU, a row a job (if they are few), and the energy's cost rate."""
-    lanes = sum(node.gpus for node in instance.nodes)
-    shown = len(instance.jobs) <= MOST_ROWS
-    heights = [max(1.6, min(24, 0.34 * lanes)), *([0.7 + 0.19 * len(instance.jobs)] if shown else []), 1.2]
-    figure = Figure(figsize=(11, 1.2 + sum(heights)), layout="constrained")
+def draw(
+    instance: AllocationInstance, history: AllocationHistory, *, bound: float | None = None, method: str | None = None
+) -> Figure:
+    """Three panels over time: GPUs, jobs, and the energy's cost rate.
+
+    A lane a GPU and a row a job where they are few; where they are many, how many GPUs are in use and how many jobs wait.
+
+    Parameters
+    ----------
+    instance
+        What was given.
+    history
+        What ran; all its jobs and nodes are the instance's.
+    bound
+        Proven, on the objective, for the title.
+    method
+        What decided, for the title.
+    """
+    lanes, count = sum(node.gpus for node in instance.nodes), len(instance.jobs)
+    gpus_in = lanes_in(lanes) if lanes <= MOST_LANES else 2.6
+    heights = [gpus_in, 0.7 + 0.19 * count if count <= MOST_ROWS else 2.2, 1.4]
+    figure = Figure(figsize=(11, 1.6 + sum(heights)), layout="constrained")
     panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
-    end = max((run.end_s for run in history.runs), default=3600.0) / 3600
-    panels[0].set_xlim(0, 1.01 * end)
-    _nodes(panels[0], instance, history, end)
-    if shown:
-        _jobs(panels[1], instance, history)
-    _cost(panels[-1], instance, history)
-    panels[-1].set_xlabel("hours")
+    end = max((run.end_s for run in history.runs), default=3600.0)
+    time = TimeAxis.of(instance, end)
+    due = {job.id: job.due_s for job in instance.jobs}
+    if lanes <= MOST_LANES:
+        _nodes(panels[0], instance, history, due, time, end)
+    else:
+        early: list[Span] = [(r.start_s, min(r.end_s, max(r.start_s, due[r.job])), r.gpus) for r in history.runs]
+        late: list[Span] = [(max(r.start_s, min(r.end_s, due[r.job])), r.end_s, r.gpus) for r in history.runs]
+        draw_in_use(panels[0], lanes, early, late, time)
+    if count <= MOST_ROWS:
+        _jobs(panels[1], instance, history, time, end)
+    else:
+        _queue(panels[1], instance, history, time, end)
+    _cost(panels[2], instance, history, time)
+    time.frame(panels[2], end, spare=0.01)
     done = _done(history)
-    late = sum(done[job.id] > job.due_s for job in instance.jobs if job.id in done)
-    judged = evaluate(instance, history).components
-    money = ", ".join(f"{name} {value:.4g} {instance.currency}" for name, value in judged.items())
-    title = f"{instance.name}: {len(done)} jobs run, {late} late; {money}"
-    figure.suptitle(title, fontsize=10, parse_math=False)
+    tardy = sum(done[job.id] > job.due_s for job in instance.jobs if job.id in done)
+    judged = evaluate(instance, history)
+    money = ", ".join(f"{name} {figures(value)}" for name, value in judged.components.items())
+    decided = f"{len(done)} of {count} jobs run, {tardy} late; {money} {instance.currency}"
+    put_heading(figure, instance, history, judged, decided, bound=bound, method=method)
     return figure
 
 
-def _nodes(axes: Any, instance: AllocationInstance, history: AllocationHistory, end: float) -> None:
-    colours = {job.id: COLOURS[j % len(COLOURS)] for j, job in enumerate(instance.jobs)}
+def _nodes(
+    axes: Axes, instance: AllocationInstance, history: AllocationHistory, due: dict[str, float], time: TimeAxis, end: float
+) -> None:
+    colours = {job.id: fill_of(j) for j, job in enumerate(instance.jobs)}
     on_node = defaultdict(list)
     for run in sorted(history.runs, key=lambda run: (run.start_s, run.job)):
         on_node[run.node].append(run)
-    base, middles, labels = 0, [], []
-    for n, node in enumerate(instance.nodes):
-        axes.axhspan(base, base + node.gpus, color="0.94" if n % 2 else "0.98", zorder=0)
+    base = 0
+    blocks: list[tuple[float, float, float, Run]] = []  # middle, height, seconds after the due date, run
+    for node in instance.nodes:
         for run, lanes in _lanes(on_node[node.id], node.gpus):
-            start, length = run.start_s / 3600, (run.end_s - run.start_s) / 3600
-            fits = length / end * 9.5 > CHARACTER_IN * len(run.job) + 0.04
+            late = max(0.0, run.end_s - max(run.start_s, due[run.job]))
             for k, (low, count) in enumerate(_blocks(lanes)):
-                colour = colours[run.job]
-                axes.barh(base + low + count / 2, length, left=start, height=count - 0.1, color=colour, edgecolor="0.2", lw=0.5)
-                if fits and k == 0:
-                    place = (start + length / 2, base + low + count / 2)
-                    axes.text(*place, run.job, ha="center", va="center", fontsize=7.5, parse_math=False, clip_on=True)
-        middles.append(base + node.gpus / 2)
-        labels.append(f"{node.id}\n{node.gpus} x {node.gpu_type}" if node.gpus > 1 else f"{node.id} (1 x {node.gpu_type})")
+                middle = base + low + count / 2
+                blocks.append((middle, count - 0.1, late, run))
+                if k == 0 and legible((run.end_s - run.start_s) / end * WIDTH_IN, run.job):
+                    place = (float(time.at((run.start_s + run.end_s) / 2)), middle)
+                    box = {"facecolor": colours[run.job], "edgecolor": "none", "pad": 1.2} if late else None
+                    axes.text(*place, run.job, ha="center", va="center", fontsize=7.5, bbox=box, parse_math=False, clip_on=True)
         base += node.gpus
-    axes.set_yticks(middles, labels, fontsize=8 if base <= 40 else 5, parse_math=False)
-    axes.set_ylim(base, 0)
-    axes.set_ylabel("GPUs by node")
+    shade_nodes(axes, instance.nodes)
+    middle_, high, late_ = np.array([block[:3] for block in blocks]).reshape(-1, 3).T
+    begin, stop = (time.at([getattr(run, f) for *_, run in blocks]) for f in ("start_s", "end_s"))
+    fills = [colours[run.job] for *_, run in blocks]
+    bars(axes, begin, stop - begin, middle_, high, facecolor=fills, edgecolor="0.2", lw=0.5, gid="runs")
+    some, width = late_ > 0, late_ / time.scale_s
+    late_bars(axes, (stop - width)[some], width[some], middle_[some], high[some])
+    axes.legend(handles=[run_key("run of a job"), late_key()], ncols=2, **LEGEND)
 
 
 def _lanes(runs: list[Run], gpus: int) -> list[tuple[Run, list[int]]]:
@@ -95,29 +126,50 @@ def _done(history: AllocationHistory) -> dict[str, float]:
     return done
 
 
-def _jobs(axes: Any, instance: AllocationInstance, history: AllocationHistory) -> None:
+def _jobs(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis, end: float) -> None:
     rows = {job.id: row for row, job in enumerate(instance.jobs)}
-    for run in history.runs:
-        length, colour = (run.end_s - run.start_s) / 3600, COLOURS[rows[run.job] % len(COLOURS)]
-        axes.barh(rows[run.job], length, left=run.start_s / 3600, height=0.62, color=colour)
+    begin, stop = (time.at([getattr(run, f) for run in history.runs]) for f in ("start_s", "end_s"))
+    at = [rows[run.job] for run in history.runs]
+    bars(axes, begin, stop - begin, at, 0.62, facecolor=[fill_of(row) for row in at], lw=0, gid="runs")
     done = _done(history)
-    submit = np.array([job.submit_s for job in instance.jobs]) / 3600
-    due = np.array([job.due_s for job in instance.jobs]) / 3600
-    ended = np.array([done.get(job.id, 0.0) for job in instance.jobs]) / 3600
-    late, row = np.maximum(due, 0) < ended, np.arange(len(rows))
-    axes.hlines(row, submit, due, color="0.75", lw=1, zorder=0)
-    axes.plot(submit, row, ls="", marker=">", ms=6, color="0.2", mec="white", mew=0.7, label="submitted")
-    axes.plot(due, row, ls="", marker="|", ms=9, mew=1.8, color="black", label="due (if within the axis)")
-    if late.any():
-        axes.hlines(row[late] + 0.42, np.maximum(due, 0)[late], ended[late], color="crimson", lw=2, label="late")
-    size = 8 if len(rows) <= 30 else 6
-    axes.set_yticks(row, list(rows), fontsize=size, parse_math=False)
+    submit, due = (np.array([getattr(job, f) for job in instance.jobs], dtype=float) for f in ("submit_s", "due_s"))
+    ended = np.array([done.get(job.id, 0.0) for job in instance.jobs])
+    since, row = np.maximum(due, 0), np.arange(len(rows))
+    late = since < ended
+    axes.hlines(row, time.at(submit), time.at(np.minimum(due, 1.01 * end)), color="0.75", lw=1, zorder=0)
+    late_bars(axes, time.at(since[late]), time.at(ended[late]) - time.at(since[late]), row[late], 0.62)
+    axes.plot(time.at(submit), row, ls="", marker=">", ms=6, color="0.2", mec="white", mew=0.7, label="submitted")
+    within = due <= 1.01 * end
+    axes.plot(time.at(due[within]), row[within], ls="", marker="|", ms=9, mew=1.8, color="black")
+    axes.set_yticks(row, list(rows), fontsize=8 if len(rows) <= 30 else 6, parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_ylabel("jobs")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False, borderaxespad=0.1)
+    keys = [*axes.get_legend_handles_labels()[0], due_key("due (if within the axis)"), late_key()]
+    axes.legend(handles=keys, ncols=3, **LEGEND)
 
 
-def _cost(axes: Any, instance: AllocationInstance, history: AllocationHistory) -> None:
+def _queue(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis, end: float) -> None:
+    """How many jobs wait (submitted, not done, not running) and run."""
+    done = _done(history)
+    events: dict[float, list[int]] = defaultdict(lambda: [0, 0])  # changes of those there and of those that run
+    for job in instance.jobs:
+        events[job.submit_s][0] += 1
+        events[max(job.submit_s, done.get(job.id, max(end, job.submit_s)))][0] -= 1
+    for run in history.runs:
+        events[run.start_s][1] += 1
+        events[run.end_s][1] -= 1
+    times = sorted(events)
+    there, running = np.cumsum([events[t] for t in times], axis=0).T
+    there, edges = np.maximum(running, there), time.at(times)
+    if len(times) > 1:
+        axes.stairs(running[:-1], edges, fill=True, color=BLUE, label="jobs running")
+        axes.stairs(there[:-1], edges, baseline=running[:-1], fill=True, color=ORANGE, label="jobs waiting")
+    axes.set_ylim(0, 1.06 * max(1, int(there.max(initial=0))))
+    axes.set_ylabel("jobs")
+    axes.legend(ncols=2, **LEGEND)
+
+
+def _cost(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis) -> None:
     """Cost rate of all nodes: each pays its rate while 1..G of its GPUs are in use."""
     kinds = {node.id: instance.gpu_types[node.gpu_type].node_cost_per_h for node in instance.nodes}
     change: dict[float, float] = defaultdict(float)
@@ -129,6 +181,7 @@ def _cost(axes: Any, instance: AllocationInstance, history: AllocationHistory) -
     times = sorted(change)
     if times:
         rates = np.maximum(0.0, np.cumsum([change[t] for t in times])[:-1])
-        axes.stairs(rates, np.array(times) / 3600, fill=True, color="tab:orange", alpha=0.7)
+        axes.stairs(rates, time.at(times), fill=True, color=ORANGE, label="cost rate of nodes in use")
+        axes.legend(**LEGEND)
     axes.set_ylim(bottom=0)
     axes.set_ylabel(f"energy cost\n{instance.currency}/h", fontsize=9, parse_math=False)

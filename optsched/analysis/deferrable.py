@@ -5,59 +5,88 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
+from optsched.analysis.heading import put_heading
+from optsched.analysis.marks import BLUE, LEGEND, ORANGE, SKY, TOO_MUCH, VERMILLION, bars, rows_high
+from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.deferrable import DeferrableInstance, Job
-from optsched.schedules.deferrable import DeferrableSchedule, load
+from optsched.schedules.deferrable import DeferrableSchedule, evaluate, load
 
-MOST_BARS = 400
-LEGEND = {"loc": "lower right", "bbox_to_anchor": (1, 1), "fontsize": 8, "frameon": False, "borderaxespad": 0.1}
+NAMED = 40  # jobs, up to which each is named
+DENSE = 500  # slots, beyond which lines are thin
 
 
-def draw(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Figure:
-    """Above: cores in use and capacity by slot, overload in red. Below: a bar a job, its window in grey."""
+def draw(
+    instance: DeferrableInstance, schedule: DeferrableSchedule, *, bound: float | None = None, method: str | None = None
+) -> Figure:
+    """Above: cores in use and capacity over time, overload hatched. Below: a bar a job on its window.
+
+    Parameters
+    ----------
+    instance
+        What was given.
+    schedule
+        What was decided; all its jobs are the instance's.
+    bound
+        Proven, on the objective, for the title.
+    method
+        What found the schedule, for the title.
+    """
     starts = {start.job: start.start for start in schedule.starts}
     ordered = sorted(instance.jobs, key=lambda job: (job.id not in starts, starts.get(job.id, job.earliest), job.id))
-    figure = Figure(figsize=(10, 4.5 + 0.22 * min(40, max(8, len(ordered)))), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, 1 + 0.22 * min(40, max(8, len(ordered)))])
-    _load(above, instance, schedule)
-    _bars(below, instance, ordered[:MOST_BARS], starts)
-    below.set_ylabel("jobs by start, then those not run" + (f" (first {MOST_BARS})" if len(ordered) > MOST_BARS else ""))
-    below.set_xlabel(f"time, in slots of {instance.slot_s:g} s")
-    below.set_xlim(0, instance.horizon)
-    figure.suptitle(f"{instance.name}: {len(starts)} of {len(instance.jobs)} jobs run", fontsize=10, parse_math=False)
+    height = 1 + 0.22 * min(NAMED, max(8, len(ordered)))
+    figure = Figure(figsize=(10, 3.7 + height), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.6, height])
+    length = instance.horizon * instance.slot_s
+    time = TimeAxis.of(instance, length, now_s=instance.now_s)
+    _load(above, instance, schedule, time)
+    _bars(below, instance, ordered, starts, time)
+    time.frame(below, length)
+    decided = f"{len(starts)} of {len(instance.jobs)} jobs run"
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
     return figure
 
 
-def _load(axes: Any, instance: DeferrableInstance, schedule: DeferrableSchedule) -> None:
-    edges = np.arange(instance.horizon + 1)
+def _load(axes: Axes, instance: DeferrableInstance, schedule: DeferrableSchedule, time: TimeAxis) -> None:
+    edges = time.at(np.arange(instance.horizon + 1) * instance.slot_s)
     used, capacity = load(instance, schedule), instance.capacity_cores
-    axes.stairs(used, edges, fill=True, color="tab:blue", alpha=0.6, label="load")
+    axes.stairs(used, edges, fill=True, color=SKY, label="load")
     over = np.maximum(0.0, used - capacity)
     if over.any():
         label = f"overload, {over.sum():g} core-slots in all"
-        axes.stairs(used, edges, baseline=np.minimum(used, capacity), fill=True, color="crimson", label=label)
-    axes.stairs(capacity, edges, color="black", baseline=None, label="capacity")
-    axes.set_ylabel("cores")
+        axes.stairs(used, edges, baseline=np.minimum(used, capacity), fill=True, label=label, **TOO_MUCH)
+    axes.stairs(capacity, edges, color="black", baseline=None, lw=1.2 if instance.horizon <= DENSE else 0.6, label="capacity")
+    axes.set_ylabel("cores in use")
     axes.set_ylim(0, 1.06 * max(1.0, capacity.max(), used.max()))
     axes.legend(ncols=3, **LEGEND)
 
 
-def _bars(axes: Any, instance: DeferrableInstance, jobs: list[Job], starts: dict[str, int]) -> None:
+def _bars(axes: Axes, instance: DeferrableInstance, jobs: list[Job], starts: dict[str, int], time: TimeAxis) -> None:
     """Run jobs with the time that they waited, and the windows that the others had."""
-    row = np.arange(len(jobs))
+    row, high = np.arange(len(jobs)), rows_high(len(jobs))
     ran = np.array([job.id in starts for job in jobs], dtype=bool)
-    earliest, latest, duration = (np.array([getattr(job, f) for job in jobs]) for f in ("earliest", "latest", "duration"))
-    start = np.array([starts.get(job.id, 0) for job in jobs])
+    fields = ((job.earliest, job.latest, job.duration, starts.get(job.id, 0)) for job in jobs)
+    earliest, latest, duration, start = np.array(list(fields), dtype=np.int64).reshape(len(jobs), 4).T
     close = np.minimum(latest + duration, instance.horizon)
-    axes.barh(row, close - earliest, left=earliest, height=0.9, color="0.9", label="window")
-    if ran.any():
-        axes.barh(row[ran], duration[ran], left=start[ran], height=0.8, color="tab:blue", label="run")
-    if not ran.all():
-        width = (close - earliest)[~ran]
-        style = {"facecolor": "none", "edgecolor": "tab:red", "lw": 0.8, "hatch": "////" if len(jobs) <= 40 else None}
-        axes.barh(row[~ran], width, left=earliest[~ran], height=0.8, alpha=0.6, label="not run", **style)
-    names = [job.id for job in jobs] if len(jobs) <= 40 else []
-    axes.set_yticks(range(len(names)), names, fontsize=7, parse_math=False)
+
+    def span(begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        left, right = time.at(begin * instance.slot_s), time.at(end * instance.slot_s)
+        return left, right - left
+
+    bars(axes, *span(earliest[ran], close[ran]), row[ran], high, facecolor="0.88", lw=0, gid="window")
+    bars(axes, *span(start[ran], (start + duration)[ran]), row[ran], high, facecolor=BLUE, lw=0, gid="run")
+    few = len(jobs) <= NAMED
+    style: dict[str, Any] = {"facecolor": ORANGE, "lw": 0}
+    if few:
+        style = {"facecolor": "white", "edgecolor": VERMILLION, "lw": 0.8, "hatch": "////"}
+    bars(axes, *span(earliest[~ran], close[~ran]), row[~ran], high, gid="not run", **style)
+    if few:
+        axes.set_yticks(row, [job.id for job in jobs], fontsize=7, parse_math=False)
     axes.set_ylim(max(1, len(jobs)) - 0.4, -0.6)
-    axes.legend(ncols=3, **LEGEND)
+    axes.set_ylabel("jobs by start, then those not run")
+    keys = [Patch(color="0.88", label="window")] + [Patch(color=BLUE, label="run")] * bool(ran.any())
+    keys += [Patch(label="window of a job not run", **style)] * bool(not ran.all())
+    axes.legend(handles=keys, ncols=3, **LEGEND)

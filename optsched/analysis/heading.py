@@ -1,0 +1,60 @@
+"""What stands above every picture: the instance, what was decided, the objective and how far it is proven."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from optsched.instances.base import Instance
+from optsched.result import relative_gap
+from optsched.schedules.base import PROVEN, Evaluation, Schedule
+
+LONGEST = 70  # characters of a name
+
+
+def put_heading(
+    figure: Figure,
+    instance: Instance,
+    schedule: Schedule,
+    judged: Evaluation,
+    decided: str,
+    *,
+    bound: float | None = None,
+    method: str | None = None,
+) -> None:
+    """Write two lines above a picture.
+
+    Parameters
+    ----------
+    judged
+        The referee's word on the schedule.
+    decided
+        What the schedule does, in a few words.
+    bound
+        Proven, on the objective; None where there is none.
+    method
+        What found the schedule.
+    """
+    kind = f" ({schedule.objective_kind})" if schedule.objective_kind else ""
+    words = f"objective {figures(judged.objective)} {instance.unit}{kind}, {certainty(judged.objective, bound)}"
+    words += f", by {short(method)}" if method else ""
+    figure.suptitle(f"{short(instance.name)}: {decided}\n{words}", fontsize=10, parse_math=False)
+
+
+def certainty(objective: float | None, bound: float | None) -> str:
+    """Bound and gap in words."""
+    gap = relative_gap(objective, bound)
+    if gap is None:
+        return "no bound" if bound is None else f"bound {figures(bound)}"
+    return f"bound {figures(bound)}, " + ("proven optimal" if gap <= PROVEN else f"gap {100 * gap:.3g} %")
+
+
+def figures(value: Any) -> str:
+    """A figure with as many digits as a reader can use."""
+    return "-" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.1f}"
+
+
+def short(name: str) -> str:
+    """A name that fits into a title."""
+    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
