@@ -143,7 +143,7 @@ class Instance(Data, Generic[S_co, H_co]):
         InputError
             One line with the place, what is wrong and what would be right.
         """
-        from optsched.instances.tables import instance_from  # here: pandas takes 0.4 s to load
+        from optsched.instances.tables import instance_from  # here: it needs this module
 
         return instance_from(cls, fields, f"{cls.__name__}.from_dict")
 

@@ -7,13 +7,14 @@ lists of a column differ in length the shorter end in empty cells, which are lef
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import pandas as pd
 
 from optsched.errors import InputError
 from optsched.instances.base import Data
+from optsched.instances.plain import plain
 
 WHOLE = 2**53  # up to here a float is a whole number for sure
 
@@ -71,30 +72,6 @@ def from_frame(frame: pd.DataFrame, kind: type[Data], where: str, first: int = 0
     needed = {name for name, info in infos.items() if info.is_required()}
     columns = {str(name): _cells(frame[name], str(name) in text) for name in frame.columns}
     return [_gather(dict(zip(columns, row, strict=True)), needed, first) for row in zip(*columns.values(), strict=True)]
-
-
-def plain(value: Any) -> Any:
-    """A value of NumPy, pandas or ours as what JSON has: lists, objects, numbers; empty cells are None."""
-    if isinstance(value, Data):
-        return value.model_dump(mode="json", by_alias=True)
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, pd.Series | pd.Index) or hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if value is pd.NA or value is pd.NaT:
-        return None
-    return value
-
-
-def row_kind(model: type[Data], field: str) -> type[Data] | None:
-    """Of what records a field is a list; None for any other field."""
-    info = model.model_fields.get(field)
-    for kind in get_args(info.annotation) if info is not None else ():
-        if isinstance(kind, type) and issubclass(kind, Data):
-            return kind
-    return None
 
 
 def _fields(kind: type[Data]) -> Iterable[tuple[str, Any]]:

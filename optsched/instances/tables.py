@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import INSTANCE_FORMAT, Data, Instance
 from optsched.instances.files import expect_format, validated
-from optsched.instances.frames import from_frame, plain, row_kind, to_frame
+from optsched.instances.plain import is_frame, plain, row_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 D = TypeVar("D", bound=Data)
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
@@ -43,7 +44,9 @@ def record_from(kind: type[D], fields: Mapping[str, Any], where: str, first: int
     raw = dict(fields)
     for name, value in raw.items():
         rows = row_kind(kind, name)
-        if rows is not None and isinstance(value, pd.DataFrame):
+        if rows is not None and is_frame(value):
+            from optsched.instances.frames import from_frame  # here: pandas takes 0.4 s to load
+
             raw[name] = from_frame(value, rows, f"{where}: {name}", first)
         else:
             raw[name] = plain(value)
@@ -62,4 +65,6 @@ def table_of(record: Data, field: str, first: int = 0) -> pd.DataFrame:
     if kind is None:
         lists = ", ".join(name for name in type(record).model_fields if row_kind(type(record), name)) or "none"
         raise OptschedError(f"{type(record).__name__} has no table {field!r}, it has: {lists}")
+    from optsched.instances.frames import to_frame
+
     return to_frame(getattr(record, field), kind, first)

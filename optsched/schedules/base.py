@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Data
+from optsched.instances.plain import row_kind
+from optsched.instances.tables import record_from, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +52,6 @@ class Schedule(Data):
         InputError
             One line with the place, what is wrong and what would be right.
         """
-        from optsched.instances.tables import record_from  # here: pandas takes 0.4 s to load
-
         return record_from(cls, fields, f"{cls.__name__}.from_dict")
 
     @classmethod
@@ -70,8 +70,6 @@ class Schedule(Data):
         InputError
             One line with the column or the place, what is wrong and what would be right.
         """
-        from optsched.instances.tables import record_from
-
         return record_from(cls, {**fields, cls._table(): frame}, f"{cls.__name__}.from_frame")
 
     def to_frame(self, field: str | None = None) -> pd.DataFrame:
@@ -87,15 +85,11 @@ class Schedule(Data):
         OptschedError
             That is no list of entries.
         """
-        from optsched.instances.tables import table_of
-
         return table_of(self, field or self._table())
 
     @classmethod
     def _table(cls) -> str:
         """The first list of entries."""
-        from optsched.instances.frames import row_kind
-
         return next((name for name in cls.model_fields if row_kind(cls, name)), "")
 
 

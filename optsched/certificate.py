@@ -1,0 +1,132 @@
+"""What a certificate is made of: which instance, how a bound was proven, how long it took; and what is said of a bound."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+from pydantic import Field
+
+from optsched.instances.base import Data, Instance
+from optsched.schedules.base import PROVEN, Evaluation
+
+Termination = Literal[
+    "optimal", "gap_limit", "time_limit", "iteration_limit", "completed", "infeasible", "interrupted", "error"
+]  # fmt: skip
+SUMS = 1e-12  # of the components: what their sum may have lost where they cancel
+
+
+class InstanceReference(Data):
+    """Which instance a result is about.
+
+    Attributes
+    ----------
+    name, sha256
+        Of the instance.
+    file
+        Where it was read from, a hint for `optsched plot`.
+    parameters
+        Those that the papers leave open and without which the objective says little.
+    """
+
+    name: str
+    sha256: str
+    file: str | None = None
+    parameters: dict[str, float] = Field(default_factory=dict)
+
+
+class Proof(Data):
+    """How a bound was proven, and what is taken on trust (docs/certificates.md).
+
+    Attributes
+    ----------
+    kind
+        ``prices`` (of capacity), ``duals`` (multipliers of a formulation's rows): anybody can work the bound out again, with
+        every rounding charged; ``integers`` (a search in exact arithmetic); ``path`` (a shortest path and branching, with every
+        rounding charged); ``search`` (branch and bound in floating point); ``sign`` (no cost is negative).
+    overlooked
+        By how much the search may have missed the optimum, in the objective's unit; counted against the bound.
+    tolerance
+        Relative, to which the solver held rows and integers; 0 for none.
+    formulation, duals
+        The multipliers of its rows, where they were kept.
+    """
+
+    kind: Literal["prices", "duals", "integers", "path", "search", "sign"]
+    overlooked: float = 0.0
+    tolerance: float = 0.0
+    formulation: str | None = None
+    duals: tuple[float, ...] | None = None
+
+
+class Timings(Data):
+    """Wall seconds of each step; null for a step that the method does not have."""
+
+    build: float | None = None
+    translate: float | None = None
+    solve: float | None = None
+    total: float
+
+
+class Origin:
+    """The instance that a result was made from, which is not written to the file; all are alike, and left behind by pickle."""
+
+    def __init__(self, instance: Instance | None = None) -> None:
+        self.instance = instance
+
+    def __eq__(self, other: object) -> bool:
+        """No two results differ by it."""
+        return isinstance(other, Origin)
+
+    def __hash__(self) -> int:
+        """As for equal things."""
+        return hash(Origin)
+
+    def __reduce__(self) -> tuple[type[Origin], tuple[()]]:
+        """Pickle nothing: an instance may be a hundred times as large as the result."""
+        return Origin, ()
+
+
+def relative_gap(objective: float | None, bound: float | None) -> float | None:
+    """|objective - bound| / max(|objective|, 1e-9), None where either is missing."""
+    if objective is None or bound is None:
+        return None
+    return abs(objective - bound) / max(abs(objective), 1e-9)
+
+
+def settled(
+    instance: Instance, judged: Evaluation, bound: float | None, proof: Proof | None
+) -> tuple[float | None, Proof | None]:
+    """The bound as it is written: the objective where the two agree, and never below zero where no cost can be.
+
+    One that lies beyond the objective by what the referee's own sums may have lost is moved to the other side by as much.
+    """
+    if bound is None:
+        return None, None
+    if instance.sense == "minimize" and bound <= 0.0:
+        bound, proof = 0.0, Proof(kind="sign")
+    objective, noise = judged.objective, SUMS * sum(map(abs, judged.components.values()))
+    if beats(instance, objective, bound) and abs(bound - objective) <= noise:
+        bound = objective - noise if instance.sense == "minimize" else objective + noise
+    return (objective if abs(bound - objective) <= PROVEN * abs(objective) else bound), proof
+
+
+def beats(instance: Instance, objective: float, bound: float | None) -> bool:
+    """Whether an objective lies beyond a bound."""
+    if bound is None:
+        return False
+    better = bound - objective if instance.sense == "minimize" else objective - bound
+    return better > PROVEN * abs(objective)
+
+
+def versions(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Versions of Python, optsched and the given distributions."""
+    found = {"python": platform.python_version()}
+    for package in ("optsched", *packages):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,142 @@
+"""The referee for users: schedules, mappings of JSON and results are judged alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, overload
+
+from optsched import referee
+from optsched.errors import OptschedError
+from optsched.instances.base import Instance
+from optsched.instances.plain import plain
+from optsched.result import RESULT_FORMAT, Proof, Result, certified, parse_result
+from optsched.schedules.base import Evaluation, Schedule, Violation
+from optsched.stop import Clock
+
+S = TypeVar("S", bound=Schedule)
+
+
+def check(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> list[Violation]:
+    """Every broken rule of a schedule; for a result also every figure that the referee does not confirm.
+
+    Parameters
+    ----------
+    instance
+        What was given.
+    decided
+        A schedule, a result, or either as the JSON object of its file.
+
+    Returns
+    -------
+    list of Violation
+        Empty for a feasible schedule and a certificate that holds.
+
+    Raises
+    ------
+    InputError
+        The mapping is no schedule of the instance's family: one line with the place and what would be right.
+    OptschedError
+        The schedule is of another family.
+    """
+    read = _read(instance, decided)
+    return read.verify(instance) if isinstance(read, Result) else referee.check(instance, read)
+
+
+def evaluate(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> Evaluation:
+    """Recompute the objective of a schedule and its components; the schedule need not be feasible.
+
+    Parameters
+    ----------
+    instance
+        What was given.
+    decided
+        A schedule, a result, or either as the JSON object of its file.
+
+    Returns
+    -------
+    Evaluation
+        In the unit of the instance, ``instance.unit``.
+
+    Raises
+    ------
+    InputError
+        The mapping is no schedule of the instance's family: one line with the place and what would be right.
+    OptschedError
+        The schedule is of another family, or names what the instance does not have.
+    """
+    read = _read(instance, decided)
+    return referee.evaluate(instance, read.best if isinstance(read, Result) else read)
+
+
+@overload
+def certify(instance: Instance, schedule: S, bound: float | Result | None = None) -> Result[S]: ...
+
+
+@overload
+def certify(instance: Instance, schedule: Mapping[str, Any], bound: float | Result | None = None) -> Result: ...
+
+
+def certify(instance: Instance, schedule: Schedule | Mapping[str, Any], bound: float | Result | None = None) -> Result:
+    """A result of a schedule from anywhere: judged by the referee, with the gap to a bound.
+
+    Parameters
+    ----------
+    instance
+        What was given.
+    schedule
+        The decision, or the JSON object of it.
+    bound
+        What is proven of every schedule, in the objective's unit; or a result of the same instance, whose bound it is.
+
+    Returns
+    -------
+    Result
+        With ``method`` called ``given``.
+
+    Raises
+    ------
+    OptschedError
+        The schedule breaks a rule, which is named, or the bound is of another instance or objective.
+    CertificateError
+        The schedule beats the bound: that one is wrong.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> instance = optsched.load("instances/deferrable-small.json")
+    >>> optsched.certify(instance, {"starts": []}, bound=optsched.solve(instance)).gap > 1
+    True
+    """
+    clock, read = Clock(), _read(instance, schedule)
+    if isinstance(read, Result):
+        read = read.best
+    broken = referee.check(instance, read)
+    if broken:
+        more = f" (and {len(broken) - 1} more, see optsched.check)" if len(broken) > 1 else ""
+        raise OptschedError(f"the schedule is not feasible: {broken[0]}{more}")
+    proven, proof = _bound_of(instance, read, bound)
+    seconds = clock.elapsed_s()
+    return certified(instance, read, method="given", termination="completed", bound=proven, seconds=seconds, proof=proof)
+
+
+def _bound_of(instance: Instance, schedule: Schedule, bound: float | Result | None) -> tuple[float | None, Proof | None]:
+    if not isinstance(bound, Result):
+        return bound, None
+    if bound.instance.sha256 != instance.sha256:
+        raise OptschedError(f"the bound is of {bound.instance.name!r}, not of the instance {instance.name!r} given")
+    if bound.objective_kind != schedule.objective_kind and bound.schedule is not None:
+        raise OptschedError(
+            f"the bound is of a {bound.objective_kind} objective, the schedule has a {schedule.objective_kind} one"
+        )
+    return bound.bound, bound.proof
+
+
+def _read(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> Schedule | Result:
+    if isinstance(decided, Schedule | Result):
+        return decided
+    if not isinstance(decided, Mapping):
+        kinds = "a schedule, a result, or the JSON object of one"
+        raise OptschedError(f"expected {kinds}, got {type(decided).__name__}: {decided!r:.40}")
+    if decided.get("format") == RESULT_FORMAT:
+        return parse_result(decided, "result")
+    return referee.parse(instance.problem, plain(decided), "schedule")
