@@ -47,9 +47,6 @@ class Bar:
 def draw(
     instance: AllocationInstance,
     schedule: AllocationSchedule | AllocationHistory,
-    *,
-    bound: float | None = None,
-    method: str | None = None,
 ) -> Figure:
     """A snapshot's decision, or the history of a replay.
 
@@ -59,17 +56,13 @@ def draw(
         What was given.
     schedule
         What was decided or done; all its jobs and nodes are the instance's.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What found the schedule, for the title.
     """
     if isinstance(schedule, AllocationHistory):
-        return allocation_history.draw(instance, schedule, bound=bound, method=method)
-    return _snapshot(instance, schedule, bound, method)
+        return allocation_history.draw(instance, schedule)
+    return _snapshot(instance, schedule)
 
 
-def _snapshot(instance: AllocationInstance, schedule: AllocationSchedule, bound: float | None, method: str | None) -> Figure:
+def _snapshot(instance: AllocationInstance, schedule: AllocationSchedule) -> Figure:
     """Nodes from top to bottom, time from now; a bar as high as its GPUs, hatched where the job is late.
 
     Of many nodes those with the most tardiness are drawn, under all GPUs in use over time.
@@ -93,7 +86,7 @@ def _snapshot(instance: AllocationInstance, schedule: AllocationSchedule, bound:
     decided += f" ({', '.join(postponed)})" if 0 < len(postponed) <= NAMED else ""
     which = "with the most tardiness" if any(bar.late_s for bar in placed) else "that stand first"
     decided += "" if all_shown else f"; the {len(nodes)} of {len(instance.nodes)} nodes {which}"
-    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 
 

@@ -21,9 +21,7 @@ MOST_ROWS = 60  # jobs, up to which each has a row
 WIDTH_IN = 9.5
 
 
-def draw(
-    instance: AllocationInstance, history: AllocationHistory, *, bound: float | None = None, method: str | None = None
-) -> Figure:
+def draw(instance: AllocationInstance, history: AllocationHistory) -> Figure:
     """Three panels over time: GPUs, jobs, and the energy's cost rate.
 
     A lane a GPU and a row a job where they are few; where they are many, how many GPUs are in use and how many jobs wait.
@@ -34,10 +32,6 @@ def draw(
         What was given.
     history
         What ran; all its jobs and nodes are the instance's.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What decided, for the title.
     """
     lanes, count = sum(node.gpus for node in instance.nodes), len(instance.jobs)
     gpus_in = lanes_in(lanes) if lanes <= MOST_LANES else 2.6
@@ -64,7 +58,7 @@ def draw(
     judged = evaluate(instance, history)
     money = ", ".join(f"{name} {figures(value)}" for name, value in judged.components.items())
     decided = f"{len(done)} of {count} jobs run, {tardy} late; {money} {instance.currency}"
-    put_heading(figure, instance, history, judged, decided, bound=bound, method=method)
+    put_heading(figure, instance, history, judged, decided)
     return figure
 
 

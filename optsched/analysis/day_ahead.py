@@ -14,9 +14,7 @@ from optsched.schedules.day_ahead import DayAheadSchedule, capacity_curve, evalu
 MOST = 8  # clusters drawn
 
 
-def draw(
-    instance: DayAheadInstance, schedule: DayAheadSchedule, *, bound: float | None = None, method: str | None = None
-) -> Figure:
+def draw(instance: DayAheadInstance, schedule: DayAheadSchedule) -> Figure:
     """A panel a cluster: nominal load, load after shifting, the virtual capacity curve, and carbon on the right axis.
 
     Of more than eight clusters those with the most to shift are drawn.
@@ -27,10 +25,6 @@ def draw(
         What was given.
     schedule
         What was decided: a curve for every cluster.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What found the schedule, for the title.
     """
     count = len(instance.clusters)
     chosen = sorted(np.argsort(-instance.demand, kind="stable")[:MOST].tolist())
@@ -61,5 +55,5 @@ def draw(
     time.frame(panels[-1], instance.hours * 3600)
     decided = f"{count} cluster{'s' if count > 1 else ''}"
     decided += f", the {MOST} with the most to shift" if count > MOST else ""
-    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure

@@ -19,9 +19,7 @@ NAMED = 40  # jobs, up to which each is named
 DENSE = 500  # slots, beyond which lines are thin
 
 
-def draw(
-    instance: DeferrableInstance, schedule: DeferrableSchedule, *, bound: float | None = None, method: str | None = None
-) -> Figure:
+def draw(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Figure:
     """Above: cores in use and capacity over time, overload hatched. Below: a bar a job on its window.
 
     Parameters
@@ -30,10 +28,6 @@ def draw(
         What was given.
     schedule
         What was decided; all its jobs are the instance's.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What found the schedule, for the title.
     """
     starts = {start.job: start.start for start in schedule.starts}
     ordered = sorted(instance.jobs, key=lambda job: (job.id not in starts, starts.get(job.id, job.earliest), job.id))
@@ -46,7 +40,7 @@ def draw(
     _bars(below, instance, ordered, starts, time)
     time.frame(below, length)
     decided = f"{len(starts)} of {len(instance.jobs)} jobs run"
-    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 
 

@@ -20,7 +20,7 @@ from optsched.schedules.geo import GeoSchedule, evaluate, load
 MOST = 12  # sites drawn
 
 
-def draw(instance: GeoInstance, schedule: GeoSchedule, *, bound: float | None = None, method: str | None = None) -> Figure:
+def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     """A panel a site: load and capacity on the left axis, price on the right; under it a strip of the carbon intensity.
 
     Prices and carbon have the same scale at all sites, so that they compare. Of more than twelve sites those with the most in
@@ -32,10 +32,6 @@ def draw(instance: GeoInstance, schedule: GeoSchedule, *, bound: float | None = 
         What was given.
     schedule
         What was decided; all its jobs are the instance's.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What found the schedule, for the title.
     """
     home = {job.id: job.source for job in instance.jobs}
     own = GeoSchedule(starts=tuple(start for start in schedule.starts if start.site == home[start.job]))
@@ -61,7 +57,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule, *, bound: float | None = 
     decided = f"{len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source"
     decided += f", {len(schedule.lost)} lost on the way" if schedule.lost else ""
     decided += f"; the {MOST} busiest of {len(instance.sites)} sites" if len(instance.sites) > MOST else ""
-    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 
 

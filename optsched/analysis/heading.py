@@ -13,17 +13,8 @@ from optsched.schedules.base import PROVEN, Evaluation, Schedule
 LONGEST = 70  # characters of a name
 
 
-def put_heading(
-    figure: Figure,
-    instance: Instance,
-    schedule: Schedule,
-    judged: Evaluation,
-    decided: str,
-    *,
-    bound: float | None = None,
-    method: str | None = None,
-) -> None:
-    """Write two lines above a picture.
+def put_heading(figure: Figure, instance: Instance, schedule: Schedule, judged: Evaluation, decided: str) -> None:
+    """Write two lines above a picture: the instance with what was decided, and the objective.
 
     Parameters
     ----------
@@ -31,15 +22,30 @@ def put_heading(
         The referee's word on the schedule.
     decided
         What the schedule does, in a few words.
+    """
+    kind = f" ({schedule.objective_kind})" if schedule.objective_kind else ""
+    words = f"objective {figures(judged.objective)} {instance.unit}{kind}"
+    _write(figure, f"{short(instance.name)}: {decided}\n{words}")
+
+
+def add_certainty(figure: Figure, objective: float | None, bound: float | None, method: str | None = None) -> None:
+    """Add to the heading what a family, which draws a schedule, does not know.
+
+    Parameters
+    ----------
+    objective
+        Of the schedule that is drawn.
     bound
         Proven, on the objective; None where there is none.
     method
         What found the schedule.
     """
-    kind = f" ({schedule.objective_kind})" if schedule.objective_kind else ""
-    words = f"objective {figures(judged.objective)} {instance.unit}{kind}, {certainty(judged.objective, bound)}"
-    words += f", by {short(method)}" if method else ""
-    figure.suptitle(f"{short(instance.name)}: {decided}\n{words}", fontsize=10, parse_math=False)
+    words = [certainty(objective, bound)] + ([f"by {short(method)}"] if method else [])
+    _write(figure, ", ".join([text for text in [figure.get_suptitle()] if text] + words))
+
+
+def _write(figure: Figure, heading: str) -> None:
+    figure.suptitle(heading, fontsize=10, parse_math=False)
 
 
 def certainty(objective: float | None, bound: float | None) -> str:

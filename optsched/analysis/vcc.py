@@ -12,7 +12,7 @@ from optsched.instances.vcc import VccInstance
 from optsched.schedules.vcc import VccSchedule, evaluate, load
 
 
-def draw(instance: VccInstance, schedule: VccSchedule, *, bound: float | None = None, method: str | None = None) -> Figure:
+def draw(instance: VccInstance, schedule: VccSchedule) -> Figure:
     """Above: inflexible and flexible load, the cap on top of the inflexible; then carbon; below: NCU that wait.
 
     Parameters
@@ -21,10 +21,6 @@ def draw(instance: VccInstance, schedule: VccSchedule, *, bound: float | None = 
         What was given.
     schedule
         What was decided: a cap for every slot, and starts of the instance's jobs.
-    bound
-        Proven, on the objective, for the title.
-    method
-        What found the schedule, for the title.
     """
     figure = Figure(figsize=(11, 8), layout="constrained")
     above, middle, below = figure.subplots(3, 1, sharex=True, height_ratios=[2.6, 1, 1])
@@ -52,7 +48,7 @@ def draw(instance: VccInstance, schedule: VccSchedule, *, bound: float | None = 
     below.legend(**LEGEND)
     time.frame(below, length)
     decided = f"{schedule.jobs_run} of {len(instance.jobs)} jobs started"
-    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided, bound=bound, method=method)
+    put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 import optsched
 from optsched.analysis import allocation, day_ahead, deferrable, geo, vcc
+from optsched.analysis.heading import add_certainty
 from optsched.analysis.marks import FILLS, LATE, VERMILLION
 from optsched.instances.day_ahead import DayAheadInstance
 from optsched.instances.deferrable import DeferrableInstance, Job
@@ -75,10 +76,15 @@ def test_title_axes_and_legend(examples: Path, name: str) -> None:
     assert title(bare).startswith(f"{instance.name}: ")
     shown = f"{result.objective:,.6g}" if result.objective < 1e6 else f"{result.objective:,.1f}"
     assert f"objective {shown} {instance.unit}" in title(bare)
-    assert title(bare).endswith("no bound")
+    add_certainty(bare, result.objective, None)
+    assert title(bare).endswith(", no bound")
+    close, proven = (DRAW[name](instance, result.schedule) for _ in range(2))
     other = result.objective * (1.25 if instance.sense == "maximize" else 0.75)
-    assert title(DRAW[name](instance, result.schedule, bound=other, method="greedy")).endswith("gap 25 %, by greedy")
-    assert title(DRAW[name](instance, result.schedule, bound=result.objective)).endswith("proven optimal")
+    add_certainty(close, result.objective, other, "greedy")
+    assert f"objective {shown} {instance.unit}" in title(close)
+    assert title(close).endswith(", gap 25 %, by greedy")
+    add_certainty(proven, result.objective, result.objective)
+    assert title(proven).endswith(", proven optimal")
     assert LEGENDS[name] <= legend(bare)
     words = [axes.get_xlabel() for axes in bare.axes if axes.get_xlabel()]
     assert words == ["hours from now" if "allocation" in name or "armida" in name else "hours"]

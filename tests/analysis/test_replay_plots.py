@@ -44,4 +44,4 @@ def test_nothing_run_is_a_picture_too(examples: Path, name: str, draw: Any, noth
     for given in (instance, instance.model_copy(update={"jobs": ()})):
         figure = draw(given, nothing)
         figure.canvas.draw()
-        assert figure.get_suptitle().endswith("no bound")
+        assert figure.get_suptitle().startswith(f"{instance.name}: ")
