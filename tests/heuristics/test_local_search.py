@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
+import json
+from random import Random
 from typing import Any
 
 import pytest
 
 import optsched
+from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.local_search import local_search
-from optsched.schedules import check, evaluate
 from optsched.schedules.allocation import AllocationSchedule, Assignment
-from tests.oracle import tiny
+from tests.oracle import exact_referee, tiny
+from tests.oracle.brute import plain
 
 
-@pytest.mark.parametrize("method", ["greedy", "edf"])
-def test_never_worse_and_feasible(method: str) -> None:
-    """From a schedule of the rule, and from nothing."""
+@pytest.mark.parametrize("start", ["greedy", "edf", "randomized-greedy", "nothing", "anything"])
+def test_never_worse_and_feasible(start: str) -> None:
+    """From a rule's schedule, from nothing, from any feasible one; by the second referee, in fractions."""
     better = 0
-    for seed in range(150):
-        instance: Any = tiny.allocation(seed).model_copy(update={"use_all_nodes": False})
-        for start in (optsched.solve(instance, method).schedule, AllocationSchedule(assignments=())):
-            found = local_search(instance, start)  # type: ignore[arg-type]
-            assert check(instance, found) == [], seed
-            before, after = (evaluate(instance, s).objective for s in (start, found))  # type: ignore[arg-type]
-            assert after <= before + 1e-9, seed
-            better += after < before - 1e-9
-    assert better > 50
+    for seed in range(200):
+        instance: Any = tiny.allocation(seed)
+        if start == "nothing":
+            instance = instance.model_copy(update={"use_all_nodes": False})
+        raw, before = plain(instance), starting(start, instance, seed)
+        after = local_search(instance, before)
+        was, now = (json.loads(schedule.model_dump_json()) for schedule in (before, after))
+        assert exact_referee.check(raw, now) == [], seed
+        saved = exact_referee.objective(raw, was) - exact_referee.objective(raw, now)
+        assert saved >= -NOISE, seed
+        better += saved > NOISE
+        again = local_search(instance, after)
+        rest = exact_referee.objective(raw, now) - exact_referee.objective(raw, json.loads(again.model_dump_json()))
+        assert abs(rest) <= NOISE, seed  # no move was left
+    assert better > LEAST[start]
+
+
+LEAST = {"greedy": 10, "edf": 10, "randomized-greedy": 0, "nothing": 60, "anything": 60}
+NOISE = 1e-9
+
+
+def starting(start: str, instance: Any, seed: int) -> AllocationSchedule:
+    """A schedule to start from; at random: each job in any way that fits, all nodes in use where they must be."""
+    if start == "nothing":
+        return AllocationSchedule(assignments=())
+    if start != "anything":
+        return HEURISTICS[start](instance, 0)
+    raw, rng = plain(instance), Random(seed)
+    for _ in range(200):
+        free, rows = {n["id"]: n["gpus"] for n in raw["nodes"]}, []
+        for name, job in exact_referee.known_jobs(raw).items():
+            ways = [(n["id"], g) for n in raw["nodes"] for g in exact_referee.configurations(raw, job, n) if g <= free[n["id"]]]
+            if ways and rng.random() < 0.8:
+                node, gpus = rng.choice(ways)
+                free[node] -= gpus
+                rows.append(Assignment(job=name, node=node, gpus=gpus))
+        if not exact_referee.check(raw, {"assignments": [row.model_dump() for row in rows]}):
+            return AllocationSchedule(assignments=tuple(rows))
+    return HEURISTICS["greedy"](instance, 0)
 
 
 def one_node(gpus: int, **times: list[float]) -> Any:
@@ -65,5 +98,5 @@ def on(*rows: tuple[str, int]) -> AllocationSchedule:
 def test_moves_by_hand(gpus: int, times: Any, before: AllocationSchedule, after: list[tuple[str, int]]) -> None:
     instance = one_node(gpus, **times)
     found = local_search(instance, before)
-    assert check(instance, found) == []
+    assert optsched.check(instance, found) == []
     assert [(a.job, a.gpus) for a in found.assignments] == after
