@@ -104,7 +104,7 @@ class Model(Builder[Instance, Schedule]):
         """
         where = f"{self._called}.add_gpu_type"
         if name in self._gpu_types:
-            raise InputError(where, "name", f"{name!r} is there already; give another one")
+            raise InputError(where, "name", f"{name!r} is there already")
         self._gpu_types[name] = validated(GpuType, {"node_cost_per_h": plain(node_cost_per_h)}, where)
         return name
 

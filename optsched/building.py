@@ -42,10 +42,10 @@ class Builder(Generic[I, S]):
     def __init__(self, kind: type[I], name: str, **fields: Any) -> None:
         self._kind = kind
         self._fields: dict[str, Any] = {"name": name, **fields}
-        self._added: dict[str, dict[str, Data]] = {}
+        self._added: dict[str, dict[str, Data]] = {}  # by field, then by id
 
-    def _add(self, field: str, kind: type[D], call: str, fields: Mapping[str, Any]) -> D:
-        """Check a record and keep it; without an ``id`` it gets the kind's name and a number.
+    def _add(self, field: str, kind: type[D], call: str, fields: Mapping[str, Any], key: str | None = None) -> D:
+        """Check a record and keep it under its id, or `key`; an ``id`` that is None becomes the kind's name and a number.
 
         Raises
         ------
@@ -56,10 +56,11 @@ class Builder(Generic[I, S]):
         raw = {name: plain(value) for name, value in fields.items()}
         if "id" in raw and raw["id"] is None:
             raw["id"] = f"{kind.__name__.lower()}{len(records)}"
+        where += f"({raw['id']!r})" if "id" in raw else ""
         made = validated(kind, raw, where)
-        key = str(raw.get("id", len(records)))
+        key = raw["id"] if key is None else key
         if key in records:
-            raise InputError(where, "id", f"{key!r} is there already; give another one")
+            raise InputError(where, "id" if "id" in raw else "", f"{key!r} is there already")
         records[key] = made
         return made
 

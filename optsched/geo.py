@@ -17,6 +17,7 @@ Examples
 from __future__ import annotations
 
 from optsched.building import Builder, Numbers
+from optsched.errors import InputError
 from optsched.instances.geo import GeoInstance as Instance
 from optsched.instances.geo import Job, Link, Site
 from optsched.schedules.geo import GeoSchedule as Schedule
@@ -133,8 +134,10 @@ class Model(Builder[Instance, Schedule]):
             One line with the argument, what is wrong and what would be right.
         """
         ends = {"from": self._named("sites", from_, "add_link", "from_"), "to": self._named("sites", to, "add_link", "to")}
+        if ends["from"] == ends["to"]:
+            raise InputError(f"{self._called}.add_link", "to", f"links {ends['to']!r} to itself")
         fields = {"throughput_gb_per_s": throughput_gb_per_s, "cost_usd_per_gb": cost_usd_per_gb}
-        return self._add("links", Link, "add_link", ends | fields)
+        return self._add("links", Link, "add_link", ends | fields, key=" -> ".join(ends.values()))
 
     def add_job(
         self,
