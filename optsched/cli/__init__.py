@@ -6,36 +6,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import NoReturn
 
 import click
 
 from optsched import interrupts
+from optsched.cli._verbs import Verbs
 from optsched.errors import OptschedError
 from optsched.interrupts import INTERRUPTED
-
-
-class Verbs(click.Group):
-    """Subcommands found by file name, so that `--help` does not load a solver."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every module of this package that does not start with an underscore."""
-        return sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_"))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The `command` of the verb's module."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        command: click.Command = import_module(f"optsched.cli.{cmd_name}").command
-        return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the verbs when a word is none."""
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            ctx.fail(f"no command {args[0]!r}, there are: {', '.join(self.list_commands(ctx))}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -45,12 +23,15 @@ def cli() -> None:
 
     \b
     First steps:
-      optsched generate andreas-1 --nodes 10 --all-submitted -o x.json
+      optsched example armida-snapshot -o x.json
       optsched solve x.json -o x.result.json
       optsched check x.json x.result.json
       optsched plot x.result.json -o x.png
 
-    Exit codes: 0 all is well, 1 no schedule or a broken rule, 2 bad input, 130 after Ctrl-C, 143 after SIGTERM.
+    A file called - is standard input: optsched generate masac | optsched solve -
+
+    Exit codes: 0 all is well, 1 no schedule or a broken rule, 2 bad input or nothing said (which prints this help), 130 after
+    Ctrl-C, 143 after SIGTERM.
     """
 
 
@@ -67,7 +48,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
         sys.stderr.flush()
-    if "optsched.solvers" in sys.modules:
+    if "optsched.monitor" in sys.modules:
         os._exit(code)  # a solver's thread that still runs must neither delay the end nor abort it
     sys.exit(code)
 
@@ -78,6 +59,9 @@ def _run(args: Sequence[str] | None) -> int:
         return outcome if isinstance(outcome, int) else 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as page:  # a bare verb: the page as it is
+        click.echo(page.format_message(), err=True)
+        return page.exit_code
     except click.ClickException as error:
         hint = f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
         click.echo(f"error: {' '.join(error.format_message().split())}{hint}", err=True)

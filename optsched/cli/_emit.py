@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from optsched.errors import InputError
-from optsched.instances import Instance
-from optsched.instances.files import dumps, save
+from optsched.cli import _known
+from optsched.cli._output import INSTANCE, JSON, tried
+
+if TYPE_CHECKING:
+    from optsched.instances import Instance
 
 
-def emit(instance: Instance, output: str | None) -> None:
-    """Write it, and say on standard error what it is."""
+def check_output(output: str | None, inputs: Sequence[str | None] = ()) -> None:
+    """Try the output before anything is read or made.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, or would replace what is no instance.
+    """
+    if output is not None:
+        tried(output, inputs=inputs, ends=JSON, replaces=INSTANCE)
+
+
+def emit(instance: Instance, output: str | None, as_json: bool = False, remarks: Sequence[str] = ()) -> None:
+    """Write it, and say on standard error what it is; `as_json` says so on standard output, as an object."""
+    from optsched.instances.files import dumps, save
+
+    note = _known.note(instance, output or "FILE")
+    told = [*remarks, *([note] if note else [])]
     if output is None:
         click.echo(dumps(instance).decode(), nl=False)
+    else:
+        save(instance, output)
+    if as_json and output is not None:
+        said = {"problem": instance.problem, "name": instance.name, "summary": instance.summary(), "sha256": instance.sha256}
+        click.echo(json.dumps({"file": output, **said, "remarks": told}))
         return
-    if not Path(output).name.endswith((".json", ".json.gz")):
-        raise InputError(output, "", "an instance file ends in .json or .json.gz")
-    save(instance, output)
-    click.echo(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}", err=True)
+    if output is not None:
+        click.echo(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}", err=True)
+    for line in told:
+        click.echo(line, err=True)

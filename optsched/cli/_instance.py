@@ -6,7 +6,8 @@ import contextlib
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.instances import Instance, load
+from optsched.instances import Instance
+from optsched.reading import load
 from optsched.result import Result
 
 

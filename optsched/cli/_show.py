@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING
 
-from optsched.instances.base import Instance
-from optsched.result import Result
+if TYPE_CHECKING:  # rich takes a while to load, which help and short answers do without
+    from rich.console import Console
+    from rich.table import Table
+
+    from optsched.instances.base import Instance
+    from optsched.result import Result
 
 
 def console(stderr: bool = False) -> Console:
     """A console that does not wrap or colour when its output is read by a program."""
+    from rich.console import Console
+
     made = Console(stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=200, no_color=True)
 
@@ -32,17 +36,24 @@ def percent(gap: float | None) -> str:
 
 def unit(instance: Instance) -> str:
     """The objective's unit."""
+    from rich.markup import escape
+
     return escape(instance.unit)
 
 
 def header(instance: Instance) -> str:
     """Two lines about an instance."""
+    from rich.markup import escape
+
     direction = "minimise cost" if instance.sense == "minimize" else "maximise utility"
     return f"[bold]{escape(instance.name)}[/bold]  {instance.problem} ({direction})\n{escape(instance.summary())}"
 
 
 def certificate(instance: Instance, result: Result) -> Table:
     """Components, objective, bound, gap and times of a result."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
     table.add_column(justify="right")

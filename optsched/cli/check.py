@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import click
-from rich.markup import escape
+import json
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from optsched.cli import _input
 from optsched.cli._show import console, number, percent, unit
-from optsched.files import read_bytes
-from optsched.instances import Instance, load
-from optsched.instances.files import parse_object
-from optsched.result import Result, load_result
-from optsched.schedules import check, evaluate, parse
-from optsched.schedules.base import PROVEN, Violation
+from optsched.errors import InputError, OptschedError
+
+if TYPE_CHECKING:
+    from optsched.instances import Instance
+    from optsched.result import Result
+    from optsched.schedules.base import Schedule, Violation
 
 TRUSTED = {
     "duals": "proven by multipliers of a linear program with every rounding charged, which are not in the file: taken on trust",
@@ -23,45 +26,126 @@ TRUSTED = {
 }
 
 
-@click.command("check", short_help="Recheck a result independently.")
-@click.argument("instance_file", metavar="INSTANCE")
-@click.argument("result_file", metavar="RESULT")
-def command(instance_file: str, result_file: str) -> int:
+EPILOG = """\b
+Examples:
+  optsched check x.json x.result.json
+  optsched check x.json my-schedule.json --bound x.result.json
+  optsched solve x.json --json | optsched check x.json - --json
+"""
+
+
+@click.command("check", no_args_is_help=True, epilog=EPILOG)
+@click.argument("instance_file", metavar="INSTANCE", type=_input.FILE)
+@click.argument("result_file", metavar="RESULT", type=_input.FILE)
+@click.option(
+    "--bound",
+    metavar="RESULT|NUMBER",
+    help="Show the gap to this bound, or to that of another result of the same instance, where it is the better one.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print figures, gap and violations as one JSON object.")
+def command(instance_file: str, result_file: str, bound: str | None, as_json: bool) -> int:
     """Recompute a result from its instance and schedule alone, and name every broken rule.
 
-    RESULT is a result file, or a bare schedule such as {"starts": [...]}. Exit code 1 if anything is wrong: a rule, a figure,
-    a bound on the wrong side, another instance, or a file that was edited.
+    RESULT is a result file, or a bare schedule such as {"starts": [...]}; one of the two files may be -, standard input. Exit
+    code 1 if anything is wrong: a rule, a figure, a bound on the wrong side, another instance, or a file that was edited.
     """
-    instance = load(instance_file)
-    raw = parse_object(read_bytes(result_file), result_file)
+    from optsched.result import beats, relative_gap
+    from optsched.schedules.base import Violation
+
+    _input.once(instance_file, result_file, bound)
+    instance = _input.instance(instance_file)
+    schedule, known, found, words = _input.read(result_file, lambda file: _judged(instance, file))
+    given = None if bound is None else _bound(instance, bound)
+    best = _better(instance, known, given)
+    judged = None
+    if not found and schedule is not None:
+        from optsched.referee import evaluate
+
+        judged = evaluate(instance, schedule)
+        if beats(instance, judged.objective, best):
+            detail = f"objective {judged.objective:.9g}, bound {best:.9g}"
+            found = [Violation("objective beyond its bound", detail=detail)]
+    gap = None if judged is None else relative_gap(judged.objective, best)
+    if as_json:
+        report = {
+            "instance": instance.name,
+            "problem": instance.problem,
+            "ok": not found and judged is not None,
+            "violations": [str(violation) for violation in found],
+            "objective": None if judged is None else judged.objective,
+            "components": {} if judged is None else dict(judged.components),
+            "unit": instance.unit,
+            "bound": best,
+            "gap": gap,
+        }
+        click.echo(json.dumps(report))
+        return 0 if report["ok"] else 1
+    return _told(instance, judged, found, words, given, gap)
+
+
+def _told(instance: Instance, judged: Any, found: list[Violation], words: str, given: float | None, gap: float | None) -> int:
+    """Print what the referee says; the exit code."""
+    from rich.markup import escape
+
     out = console()
-    if "format" in raw or "schedule" in raw:
-        result = load_result(result_file)
-        found = result.verify(instance)
-        words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
-        words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
-        proven = None if found else _proven(instance, result)
-        found += [] if found else _beyond(instance, result, proven)
-        words += _proof(result, proven)
-        schedule = result.schedule
-    else:
-        schedule = parse(instance.problem, raw, result_file)
-        found = check(instance, schedule)
-        words = "a bare schedule, so no bound to check"
     for violation in found:
         out.print(f"[red]violated[/red] {escape(str(violation))}", soft_wrap=True)
     if found:
         out.print(f"{len(found)} violation{'s' if len(found) > 1 else ''}")
         return 1
-    if schedule is None:
+    if judged is None:
         out.print("nothing to check: no schedule")
         return 1
-    judged = evaluate(instance, schedule)
     for name, value in judged.components.items():
         out.print(f"{name:>14}  {number(value)}")
     out.print(f"{'objective':>14}  {number(judged.objective)} {unit(instance)}")
-    out.print(f"ok: every rule holds, objective and components are confirmed; {words}")
+    if given is not None:
+        out.print(f"{'bound':>14}  {number(given)} as given")
+        out.print(f"{'gap':>14}  {percent(gap)} to the better bound")
+    out.print(f"ok: every rule holds, objective and components are confirmed; {words}", soft_wrap=True)
     return 0
+
+
+def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | None, list[Violation], str]:
+    """Schedule, bound and violations of a result or a bare schedule, and a few words on its bound."""
+    from optsched.files import read_bytes
+    from optsched.instances.files import parse_object
+    from optsched.referee import check, parse
+    from optsched.result import load_result
+
+    raw = parse_object(read_bytes(file), file)
+    if "format" not in raw and "schedule" not in raw:
+        schedule = parse(instance.problem, raw, file)
+        return schedule, None, check(instance, schedule), "a bare schedule, so no bound to check: --bound gives one"
+    result = load_result(file)
+    found = result.verify(instance)
+    words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
+    words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
+    proven = None if found else _proven(instance, result)
+    found += [] if found else _beyond(instance, result, proven)
+    return result.schedule, result.bound, found, words + _proof(result, proven)
+
+
+def _bound(instance: Instance, given: str) -> float:
+    """The number, or the bound of a result that is sound."""
+    try:
+        number_given = float(given)
+    except ValueError:
+        other = _input.result(given)
+        if wrong := other.verify(instance):
+            raise InputError(_input.shown(given), "", f"has no bound to use: {wrong[0]}") from None
+        if other.bound is None:
+            raise InputError(_input.shown(given), "bound", f"is null: {other.method} proved none") from None
+        return other.bound
+    if not abs(number_given) < float("inf"):
+        raise OptschedError(f"--bound takes a result file or a finite number, got {given!r}")
+    return number_given
+
+
+def _better(instance: Instance, *bounds: float | None) -> float | None:
+    """The bound that says most."""
+    known = [bound for bound in bounds if bound is not None]
+    return (max if instance.sense == "minimize" else min)(known, default=None)
 
 
 def _proven(instance: Instance, result: Result) -> float | None:
@@ -73,14 +157,17 @@ def _proven(instance: Instance, result: Result) -> float | None:
         return proves(instance, proof, result.objective)
     if result.shadow_prices is None:
         return None
-    from optsched.decomposition.listing import listing_of  # loads the models
+    from optsched.decomposition.shadow_prices import proven_by
+    from optsched.registry import family_of
 
-    listing = listing_of(instance)
-    return None if listing is None else listing.proves(result.shadow_prices)
+    view = family_of(instance).time_indexed(instance)
+    return None if view is None else proven_by(view, result.shadow_prices)
 
 
 def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Violation]:
     """A bound that says more than the prices or multipliers that it is said to come from."""
+    from optsched.schedules.base import PROVEN, Violation
+
     proof, bound = result.proof, result.bound
     has = {"prices": result.shadow_prices, "duals": None if proof is None else proof.duals}
     if proof is not None and proof.kind == "sign" and (instance.sense != "minimize" or bound != 0):

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
 
 import click
 
-from optsched.errors import InputError
+from optsched.cli import _input
+from optsched.cli._output import tried
 from optsched.files import write_bytes
-from optsched.instances import load
 
-FORMATS = (".lp", ".mps")
+FORMATS = (".mps", ".lp")
 
 
-@click.command("export", short_help="Write a model as MPS or LP.")
-@click.argument("instance_file", metavar="INSTANCE")
-@click.argument("output", metavar="out.mps|out.lp")
+@click.command("export", no_args_is_help=True)
+@click.argument("instance_file", metavar="INSTANCE", type=_input.FILE)
+@click.argument("output", metavar="out.mps|out.lp", type=click.Path())
 @click.option("--formulation", help="A name from `optsched methods`. [default: the family's recommended one]")
-def command(instance_file: str, output: str, formulation: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON object.")
+def command(instance_file: str, output: str, formulation: str | None, as_json: bool) -> None:
     """Write an instance's model as MPS or LP, rows and columns under the names of the formulation.
 
     A maximisation is written as one; the constant of the objective is kept as a variable fixed at one in LP files.
     """
-    instance, path = load(instance_file), Path(output)
-    if path.suffix not in FORMATS:
-        raise InputError(path, "", "the name must end in .mps or .lp")
+    path = tried(output, inputs=[instance_file], ends=FORMATS)
+    instance = _input.instance(instance_file)
     from optsched.models import choose
 
     model = choose(instance, formulation).of(instance)
@@ -34,4 +35,7 @@ def command(instance_file: str, output: str, formulation: str | None) -> None:
         written = os.path.join(folder, "model" + path.suffix)
         model.pyomo.write(written, io_options={"symbolic_solver_labels": True})
         write_bytes(path, Path(written).read_bytes())
+    if as_json:
+        click.echo(json.dumps({"file": str(path), "formulation": model.name, "linear": model.linear}))
+        return
     click.echo(f"{path}: {model.name}, {'linear' if model.linear else 'quadratic objective'}")

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import ValidationError
 
-from optsched.cli._emit import emit
+from optsched.cli._emit import check_output, emit
+from optsched.cli._verbs import Group
 from optsched.errors import OptschedError
 
+if TYPE_CHECKING:
+    from optsched.instances import Instance
 
-@click.group("generate", short_help="Generate a paper's scenario.")
+
+@click.group("generate", cls=Group)
 def command() -> None:
-    """Generate an instance of a paper's scenario: same parameters, same seed, same file."""
+    """Generate an instance of a paper's scenario: same parameters, same seed, same file.
+
+    It goes to standard output, or to the file of -o: optsched generate masac | optsched solve -
+    """
 
 
 def _output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every scenario has: where it goes, and the seed; what makes no instance is told in one line."""
+
     @functools.wraps(function)
-    def guarded(*args: Any, **parameters: Any) -> Any:
+    def guarded(output: str | None, as_json: bool, **parameters: Any) -> None:
+        check_output(output, [parameters.get("trace"), parameters.get("signals")])
+        from pydantic import ValidationError
+
         try:
-            return function(*args, **parameters)
+            made = function(**parameters)
         except OptschedError:
             raise
         except (ValueError, OverflowError, ArithmeticError) as error:  # pydantic's errors are ValueErrors
             where = ".".join(map(str, error.errors()[0]["loc"])) if isinstance(error, ValidationError) else ""
             text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             raise OptschedError(f"these parameters make no valid instance: {where}{': ' if where else ''}{text}") from None
+        emit(made, output, as_json)
 
-    seeded = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)(guarded)
-    return click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")(seeded)
+    options = (
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option("--json", "as_json", is_flag=True, help="With -o, say what was written as one JSON object."),
+        click.option(
+            "-o", "--output", metavar="FILE", type=click.Path(), help=".json or .json.gz; standard output if not given."
+        ),
+    )
+    decorated: Callable[..., Any] = guarded
+    for option in options:
+        decorated = option(decorated)
+    return decorated
 
 
 def _andreas(case: int) -> click.Command:
@@ -53,10 +74,10 @@ def _andreas(case: int) -> click.Command:
     @click.option("--first-ending", type=click.Choice(["earliest", "cheapest"]), default="earliest", show_default=True)
     @click.option("--use-all-nodes/--no-use-all-nodes", default=True, show_default=True)
     @_output
-    def made(output: str | None, **parameters: Any) -> None:
+    def made(**parameters: Any) -> Instance:
         from optsched.instances.generators import andreas
 
-        emit(andreas(case, **parameters), output)
+        return andreas(case, **parameters)
 
     gpus = {1: "2 GPUs a V100 node, 1 a T4 node", 2: "4 GPUs a V100 node, 2 a T4 node"}[case]
     made.help = f"ANDREAS case {case} ({gpus}): an allocation instance."
@@ -101,11 +122,11 @@ command.add_command(_andreas(2))
 )
 @click.option("--real-time", is_flag=True, help="Shrink every window to its earliest slot.")
 @_output
-def osdec_command(output: str | None, **parameters: Any) -> None:
+def osdec_command(**parameters: Any) -> Instance:
     """OSDEC core cases 1-3 x duration cases 1-3: a deferrable instance."""
     from optsched.instances.generators import osdec
 
-    emit(osdec(**parameters), output)
+    return osdec(**parameters)
 
 
 @command.command("masac")
@@ -136,22 +157,22 @@ def osdec_command(output: str | None, **parameters: Any) -> None:
     help="Real prices: datetime_utc, region, price_usd_per_mwh, carbon_gco2_per_kwh.",
 )
 @_output
-def masac_command(output: str | None, **parameters: Any) -> None:
+def masac_command(**parameters: Any) -> Instance:
     """MASAC Table I, five sites over two days: a geo instance."""
     from optsched.instances.generators import masac
 
-    emit(masac(**parameters), output)
+    return masac(**parameters)
 
 
 @command.command("wide-nodes")
 @click.option("--nodes", type=int, default=20, show_default=True, help="N; with 8 A100, V100, P100 or T4 each, in turn.")
 @click.option("--jobs", type=int, help="J. [default: 5 N]")
 @_output
-def wide_nodes_command(output: str | None, **parameters: Any) -> None:
+def wide_nodes_command(**parameters: Any) -> Instance:
     """Beyond the papers: ANDREAS's jobs, all submitted, on nodes with 8 GPUs of four types: an allocation instance."""
     from optsched.instances.generators import wide_nodes
 
-    emit(wide_nodes(**parameters), output)
+    return wide_nodes(**parameters)
 
 
 @command.command("vcc")
@@ -162,11 +183,11 @@ def wide_nodes_command(output: str | None, **parameters: Any) -> None:
 @click.option("--penalty", type=float, default=1.0, show_default=True, help="Of a late, unfinished or missing NCU-hour, kg.")
 @click.option("--preempt", is_flag=True, help="Evict running jobs above the cap.")
 @_output
-def vcc_command(output: str | None, **parameters: Any) -> None:
+def vcc_command(**parameters: Any) -> Instance:
     """A data centre under an hourly cap (DatacenterEnv): a vcc instance."""
     from optsched.instances.generators import vcc
 
-    emit(vcc(**parameters), output)
+    return vcc(**parameters)
 
 
 @command.command("day-ahead")
@@ -174,8 +195,8 @@ def vcc_command(output: str | None, **parameters: Any) -> None:
 @click.option("--campuses", type=int, default=2, show_default=True)
 @click.option("--share", type=float, default=0.25, show_default=True, help="Flexible usage over inflexible usage.")
 @_output
-def day_ahead_command(output: str | None, **parameters: Any) -> None:
+def day_ahead_command(**parameters: Any) -> Instance:
     """Tomorrow's curves of many clusters (Radovanovic et al.): a day_ahead instance."""
     from optsched.instances.generators import day_ahead
 
-    emit(day_ahead(**parameters), output)
+    return day_ahead(**parameters)

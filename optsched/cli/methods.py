@@ -2,35 +2,113 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import click
-from rich.table import Table
 
 from optsched.cli._show import console
+from optsched.cli._table import Column, show
+from optsched.cli._verbs import meant
+from optsched.errors import OptschedError
+
+EPILOG = """\b
+Examples:
+  optsched methods
+  optsched methods randomized-greedy
+  optsched methods --json | jq '.methods[].name'
+"""
 
 
-@click.command("methods", short_help="List methods and backends.")
-def command() -> None:
-    """List methods, formulations and backends, and why a backend cannot be used here."""
+@click.command("methods", epilog=EPILOG)
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, options of the methods included.")
+def command(name: str | None, as_json: bool) -> None:
+    """List methods, formulations and backends, and why a backend cannot be used here; or the options of one method."""
+    listed = _methods() if name is None else [method for method in _methods() if method["name"] == name]
+    if name is not None and not listed:
+        raise OptschedError(f"no method {name!r}{meant(name, [method['name'] for method in _methods()])}")
+    if as_json:
+        click.echo(json.dumps(listed[0] if name is not None else _everything(listed)))
+    elif name is not None:
+        _one(listed[0])
+    else:
+        _lists(_everything(listed))
+
+
+def _methods() -> list[dict[str, Any]]:
+    """Every method with its families, and the options that it has in each."""
     from optsched.methods import catalogue
+
+    found = []
+    for info in catalogue():
+        row = {"name": info.name, "families": list(info.families), "proves_bound": info.proves_bound, "summary": info.summary}
+        found.append(row | {"options": {family: _options(info.name, family) for family in info.families}})
+    return found
+
+
+def _options(method: str, name: str) -> dict[str, Any]:
+    """Options of a family's method and their defaults; those of `exact` are the backend's own."""
+    from inspect import signature
+
+    from optsched.registry import family
+
+    own = family(name)
+    construct = own.heuristics().get(method) or own.bounding().get(method)
+    if construct is None:
+        return {}
+    parameters = signature(construct).parameters.values()
+    return {p.name: p.default for p in parameters if isinstance(p.default, int | float)}
+
+
+def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:
     from optsched.models import formulations
-    from optsched.rooms import families
+    from optsched.registry import families
     from optsched.solvers import BACKENDS
 
-    out = console()
-    table = Table("method", "families", "bound", "what it does", box=None, pad_edge=False)
-    for info in catalogue():
-        table.add_row(info.name, ", ".join(info.families), "proven" if info.proves_bound else "none", info.summary)
-    out.print(table, "")
-    table = Table("family", "formulation", "kind", "what it is", box=None, pad_edge=False)
+    models = []
     for family in families():
         for i, (name, model) in enumerate(formulations(family).items()):
             summary = (model.__doc__ or "").split("\n")[0]
-            table.add_row(family, name + (" (default)" if i == 0 else ""), "MILP" if model.linear else "MINLP", summary)
-    out.print(table, "")
-    table = Table("backend", "takes", "gives", "here", box=None, pad_edge=False)
+            kind = "MILP" if model.linear else "MINLP"
+            models.append({"family": family, "name": name, "default": i == 0, "kind": kind, "summary": summary})
+    backends = []
     for name, backend in BACKENDS.items():
         can = backend.capabilities
         takes = "all-integer MILP" if not can.continuous else "MILP, MINLP" if can.nonlinear else "MILP"
         gives = "schedule and bound" if can.schedules else "LP bound"
-        table.add_row(name, takes, gives, backend.unavailable() or "available")
-    out.print(table)
+        backends.append({"name": name, "takes": takes, "gives": gives, "unavailable": backend.unavailable()})
+    return {"methods": listed, "formulations": models, "backends": backends}
+
+
+def _lists(found: dict[str, Any]) -> None:
+    out = console()
+    columns = [Column("method"), Column("families", wraps=True), Column("bound"), Column("what it does", wraps=True)]
+    proven = {True: "proven", False: "none"}
+    rows = [[m["name"], ", ".join(m["families"]), proven[m["proves_bound"]], m["summary"]] for m in found["methods"]]
+    show(out, columns, rows)
+    out.print()
+    columns = [Column("family"), Column("formulation"), Column("kind"), Column("what it is", wraps=True)]
+    default = {True: " (default)", False: ""}
+    rows = [[f["family"], f["name"] + default[f["default"]], f["kind"], f["summary"]] for f in found["formulations"]]
+    show(out, columns, rows)
+    out.print()
+    columns = [Column("backend"), Column("takes"), Column("gives"), Column("here", wraps=True)]
+    rows = [[b["name"], b["takes"], b["gives"], b["unavailable"] or "available"] for b in found["backends"]]
+    show(out, columns, rows)
+    out.print("\nOptions of a method: optsched methods NAME", soft_wrap=True)
+
+
+def _one(method: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"{method['name']}: {method['summary']}", soft_wrap=True, markup=False)
+    out.print(
+        f"families: {', '.join(method['families'])}; bound: {'proven' if method['proves_bound'] else 'none'}", soft_wrap=True
+    )
+    kinds: dict[str, list[str]] = {}
+    for family, options in method["options"].items():
+        text = ", ".join(f"--option {name}={value}" for name, value in options.items()) or "none"
+        kinds.setdefault(text, []).append(family)
+    for text, families in kinds.items():
+        told = "those of the backend, by its own names" if method["name"] == "exact" else text
+        out.print(f"options for {', '.join(families)} (defaults): {told}", soft_wrap=True, markup=False)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from typing import TYPE_CHECKING
 
 import click
-from rich.live import Live
-from rich.text import Text
 
-from optsched.cli._show import console
+from optsched.cli import _input
+from optsched.cli._live import live
+from optsched.cli._output import tried
+from optsched.cli._verbs import Group
 from optsched.errors import InputError
 
+if TYPE_CHECKING:
+    from optsched.instances.vcc import VccInstance
 
-@click.group("train", short_help="Train an agent (needs the rl extra).")
+
+@click.group("train", cls=Group)
 def command() -> None:
     """Train an agent with Stable-Baselines3; it becomes a policy of `replay`: --policy agent:FILE.
 
@@ -20,35 +25,46 @@ def command() -> None:
     """
 
 
+def _vcc(file: str) -> VccInstance:
+    from optsched.instances.vcc import VccInstance
+
+    given = _input.instance(file)
+    if not isinstance(given, VccInstance):
+        raise InputError(_input.shown(file), "problem", f"the environment needs a vcc instance, this one is {given.problem}")
+    return given
+
+
 def _trainer(algorithm: str, steps: int) -> click.Command:
     @click.command(f"vcc-{algorithm}")
-    @click.option("--instance", metavar="FILE", help="A vcc instance. [default: a synthetic month]")
+    @click.option("--instance", metavar="FILE", type=_input.FILE, help="A vcc instance. [default: a synthetic month]")
     @click.option("--forecast", default="fitted", show_default=True, help="What the agent sees of carbon, as in `replay`.")
     @click.option("--steps", type=click.IntRange(min=1), default=steps, show_default=True, help="Slots to train for.")
     @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-    @click.option("-o", "--output", required=True, metavar="FILE.npz", help="The agent's weights.")
-    def made(instance: str | None, forecast: str, steps: int, seed: int, output: str) -> None:
-        if not output.endswith(".npz"):
-            raise InputError(output, "", "an agent's file ends in .npz")
-        if not Path(output).resolve().parent.is_dir():
-            raise InputError(output, "", "its folder does not exist")
+    @click.option("-o", "--output", required=True, metavar="FILE.npz", type=click.Path(), help="The agent's weights.")
+    @click.option("--json", "as_json", is_flag=True, help="Say what was written as one JSON object.")
+    def made(instance: str | None, forecast: str, steps: int, seed: int, output: str, as_json: bool) -> None:
+        tried(output, inputs=[instance], ends=(".npz",))
         try:
-            from optsched.rolling.vcc.environment import VirtualCapacity
+            from optsched.rolling.vcc.environment import VirtualCapacityEnv
         except ImportError:
             from optsched.errors import BackendUnavailable
 
             raise BackendUnavailable("training needs the rl extra: pip install 'optsched[rl]'") from None
-        from optsched.rl.train import played, train
+        from optsched.rl.train import evaluate_agent, train
 
-        environment = VirtualCapacity(instance, forecast)
-        with Live(Text(f"vcc-{algorithm}"), console=console(stderr=True), transient=True, refresh_per_second=4) as live:
+        environment = VirtualCapacityEnv(None if instance is None else _vcc(instance), forecast)
+        with live(f"vcc-{algorithm}") as tell:
 
             def show(done: int, value: float) -> None:
-                live.update(Text(f"vcc-{algorithm}: {done:,} of {steps:,} steps, cost of an episode {-value:,.2f}"))
+                tell(f"{done:,} of {steps:,} steps, cost of an episode {-value:,.2f}")
 
             agent = train(algorithm, environment.again, steps, seed, show)
         agent.save(output)
-        click.echo(f"{output}: cost of an episode {-played(agent, environment.again):,.3f}", err=True)
+        cost = -evaluate_agent(agent, environment.again)
+        if as_json:
+            click.echo(json.dumps({"file": output, "agent": f"vcc-{algorithm}", "cost": cost}))
+        else:
+            click.echo(f"{output}: cost of an episode {cost:,.3f}", err=True)
 
     made.help = f"A {algorithm.upper()} agent that sets the hourly cap of a vcc instance."
     return made

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from optsched.cli._show import console
-from optsched.result import versions
+
+PACKAGES = (
+    "pyomo", "highspy", "ortools", "pyscipopt", "numpy", "pandas", "scipy", "networkx",
+    "pydantic", "click", "rich", "matplotlib", "torch",
+)  # fmt: skip
 
 
-@click.command("versions", short_help="Print versions.")
-def command() -> None:
+@click.command("versions")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool) -> None:
     """Print the versions of optsched and everything it stands on, and whether each backend can be used."""
-    packages = (
-        "pyomo", "highspy", "ortools", "pyscipopt", "numpy", "pandas", "scipy", "networkx",
-        "pydantic", "click", "rich", "matplotlib", "torch",
-    )  # fmt: skip
+    from optsched.result import versions
     from optsched.solvers import BACKENDS
 
+    found = versions(PACKAGES)
+    states = {name: backend.unavailable() or "available" for name, backend in BACKENDS.items()}
+    if as_json:
+        click.echo(json.dumps({"versions": found, "backends": states}))
+        return
     out = console()
-    for name, number in versions(packages).items():
+    for name, number in found.items():
         out.print(f"{name:<12} {number}")
-    for name, backend in BACKENDS.items():
-        out.print(f"backend {name:<8} {backend.unavailable() or 'available'}", soft_wrap=True)
+    for name, state in states.items():
+        out.print(f"backend {name:<8} {state}", soft_wrap=True)

@@ -16,7 +16,7 @@ import optsched
 from optsched.errors import InputError
 from optsched.instances.files import save
 from optsched.instances.generators import osdec
-from optsched.rooms import families
+from optsched.registry import families
 
 
 def run(*words: object, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
@@ -84,12 +84,18 @@ def test_several_files_into_a_folder(examples: Path, tmp_path: Path) -> None:
     assert done.stdout.count("objective") == 4  # one a table, one in the summary's head
 
 
-def test_one_bad_file_stops_before_anything_is_solved(examples: Path, tmp_path: Path) -> None:
+def test_one_bad_file_is_reported_and_the_others_are_solved(examples: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text("{")
-    line = one_line(run("solve", examples / "geo-small.json", bad, "-o", tmp_path / "out"))
-    assert str(bad) in line
-    assert not (tmp_path / "out").exists()
+    words = ["solve", "nope.json", bad, examples / "geo-small.json", "-q", "-o", tmp_path / "out"]
+    done = run(*words)
+    assert done.returncode == 2
+    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == ["nope.json", str(bad)]
+    assert done.stdout.count("optimal") == 1
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["geo-small.result.json"]
+    none = run("solve", "nope.json", bad, "-o", tmp_path / "none")
+    assert none.returncode == 2
+    assert not (tmp_path / "none").exists()
 
 
 def test_start_from_a_result(examples: Path, tmp_path: Path) -> None:
@@ -156,7 +162,7 @@ def test_one_failing_file_does_not_end_the_batch(examples: Path) -> None:
 
 
 def test_unknown_verb_and_option_have_code_2(tmp_path: Path) -> None:
-    for words in (["sovle"], ["solve"], ["solve", "--fast"], ["generate", "nothing"]):
+    for words in (["sovle"], ["solve", "--fast"], ["generate", "nothing"]):
         done = run(*words)
         one_line(done)
 

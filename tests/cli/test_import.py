@@ -62,7 +62,7 @@ def test_same_seed_same_file(trace: Path, tmp_path: Path) -> None:
         (["signals", "{trace}", "{trace}"], "is not valid JSON"),
         (["signals", "{deferrable}", "{trace}"], "only a geo instance has prices"),
         (["signals", "{geo}"], "Missing argument"),
-        (["weather", "x.csv"], "No such command"),
+        (["weather", "x.csv"], "no command 'weather'"),
     ],
 )
 def test_refusals(examples: Path, trace: Path, tmp_path: Path, words: list[str], message: str) -> None:

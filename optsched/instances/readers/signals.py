@@ -138,7 +138,7 @@ def placed(
         q: [mapped.get(site.id, site.id).split(",")[0 if q == "price" else -1] for site in sites]
         for q in sorted(signals.tables)
     }
-    first = signals.begin(wanted) if start is None else _hour(start)
+    first = signals.begin(wanted) if start is None else hour(start)
     values = {q: signals.take(q, names, first, hours) for q, names in wanted.items()}
     made = [
         site.model_copy(update={FIELDS[q]: tuple(rows[n].round(3).tolist()) for q, rows in values.items()})
@@ -153,7 +153,8 @@ def placed(
     return tuple(made), said[0].upper() + said[1:] + (f"; {', '.join(others)}." if others else ".")
 
 
-def _hour(text: str) -> int:
+def hour(text: str) -> int:
+    """A date and time as hours since 1970."""
     try:
         given = pd.Timestamp(text)
         return int((given.tz_localize("UTC") if given.tz is None else given).timestamp() // HOUR_S)

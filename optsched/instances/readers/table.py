@@ -1,4 +1,4 @@
-"""Rows of a trace as columns, and what is wrong with them, by row."""
+"""CsrMatrix of a trace as columns, and what is wrong with them, by row."""
 
 from __future__ import annotations
 

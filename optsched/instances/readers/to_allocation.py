@@ -8,6 +8,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.base import Floats
 from optsched.instances.generators.andreas import NETWORKS
 from optsched.instances.readers.gpus import ASSUMED_COSTS, most_gpus, parse_nodes, priced
 from optsched.instances.readers.trace import Times, Trace
@@ -17,10 +18,11 @@ AMDAHL = (
     "number of GPUs, with the serial share, and the T4 to V100 ratio, of one of ANDREAS' four profiled networks, drawn for "
     "each job. A job runs on one node, so one that had more GPUs than a node has takes longer."
 )
-DRAWN = (
-    "Due dates (submission + uniform from the fastest to the slowest time) and weights (0.0254-0.0444 EUR/s) are drawn as "
-    "ANDREAS draws them."
-)
+LEAST_WEIGHT, MOST_WEIGHT = 0.0253709514, 0.0443991650  # EUR/s
+DUE = "Due dates (submission + uniform from the fastest to the slowest time)"
+WEIGHTS = "weights (0.0254-0.0444 EUR/s)"
+DRAWN = " are drawn as ANDREAS draws them."
+PRIORITIES = "Weights are the priorities, scaled so that their mean is that of ANDREAS' weights, 0.0349 EUR/s."
 
 
 def to_allocation(trace: Trace, nodes: str | None = None, *, seed: int = 0, all_submitted: bool = False) -> AllocationInstance:
@@ -43,22 +45,24 @@ def to_allocation(trace: Trace, nodes: str | None = None, *, seed: int = 0, all_
             f"no job of the trace has a time on {', '.join(most)}; it knows {', '.join(_types(trace)) or 'none'}"
         )
     kept = trace.where(able, "{} jobs that cannot run on these nodes are left out.")
+    due, weight = kept.moments.get("due"), _weights(kept)
     jobs = []
     for i, j in enumerate(np.flatnonzero(able).tolist()):
         every = [t for row in tables[j].values() for t in row if t is not None]
         submitted = round(float(kept.submitted_s[i]), 3)
+        drawn_due, drawn_weight = submitted + rng.uniform(min(every), max(every)), rng.uniform(LEAST_WEIGHT, MOST_WEIGHT)
         jobs.append(
             Job(
                 id=kept.ids[i],
                 submit_s=submitted,
-                due_s=round(submitted + rng.uniform(min(every), max(every)), 3),
-                weight_per_s=round(float(rng.uniform(0.0253709514, 0.0443991650)), 6),
+                due_s=round(drawn_due if due is None else float(due[i]), 3),
+                weight_per_s=round(float(drawn_weight if weight is None else weight[i]), 6),
                 time_s=tables[j],
             )
         )
     return AllocationInstance(
         name=f"{kept.name()}-s{seed}",
-        meta=kept.meta([*assumed, DRAWN, ASSUMED_COSTS]) | {"seed": seed},
+        meta=kept.meta([*assumed, *_told(kept), ASSUMED_COSTS]) | {"seed": seed},
         currency="EUR",
         now_s=max(job.submit_s for job in jobs) if all_submitted else 0.0,
         scheduling_interval_s=300.0,
@@ -67,6 +71,28 @@ def to_allocation(trace: Trace, nodes: str | None = None, *, seed: int = 0, all_
         nodes=listed,
         jobs=tuple(jobs),
     )
+
+
+def _weights(trace: Trace) -> Floats | None:
+    """Weights in EUR/s, as they are given or by priority; None where there is neither."""
+    if "weight" in trace.columns:
+        return trace.columns["weight"]
+    priority = trace.columns.get("priority")
+    if priority is None:
+        return None
+    if not priority.sum() > 0:
+        raise OptschedError("no job has a priority above 0: weights are priorities scaled to their mean")
+    scaled: Floats = priority * ((LEAST_WEIGHT + MOST_WEIGHT) / 2 / priority.mean())
+    return scaled
+
+
+def _told(trace: Trace) -> list[str]:
+    """What of due dates and weights was drawn, or scaled."""
+    weighed = not trace.columns.keys() & {"weight", "priority"}
+    drawn = [name for name, missing in ((DUE, "due" not in trace.moments), (WEIGHTS, weighed)) if missing]
+    told = [" and ".join(drawn) + DRAWN] if drawn else []
+    told = [sentence[0].upper() + sentence[1:] for sentence in told]
+    return told + ([PRIORITIES] if "priority" in trace.columns and "weight" not in trace.columns else [])
 
 
 def _types(trace: Trace) -> list[str]:

@@ -47,7 +47,10 @@ def to_deferrable(
     # a job is known in the first slot that begins after its submission
     earliest = np.ceil(trace.submitted_s / slot_s - 1e-9)
     duration = np.maximum(1, np.ceil(trace.duration_s / slot_s - 1e-9))
-    room = np.floor(slack * duration + 1e-9)
+    submitted = earliest
+    if "earliest" in trace.moments:
+        earliest = np.maximum(submitted, np.ceil(trace.moments["earliest"] / slot_s - 1e-9))
+    room, told = _room(trace, slot_s, earliest, duration, slack)
     horizon = int(np.ceil(hours * 3600 / slot_s - 1e-9) if hours is not None else (earliest + duration + room).max())
     if horizon > MOST_SLOTS:
         raise OptschedError(f"{horizon} slots of {slot_s:g} s: take fewer hours or longer slots")
@@ -60,11 +63,11 @@ def to_deferrable(
         raise OptschedError(f"no job can end within {horizon} slots of {slot_s:g} s")
     room = np.minimum(room, horizon)  # nothing starts later anyway
     kept = trace.where(fits, "{} jobs that could not end within the horizon are left out.")
-    earliest, duration, room = earliest[fits], duration[fits], room[fits]
+    earliest, duration, room, submitted = earliest[fits], duration[fits], room[fits], submitted[fits]
     work = float(kept.units @ duration)
     assumed = [
         f"Slots are {slot_s:g} s: durations are rounded up to slots, submissions up to the next slot's beginning.",
-        f"A job may start up to {slack:g} times its duration after its submission, and is not known earlier (lead 0).",
+        *told,
     ]
     if longer:
         assumed.append(f"{longer} jobs that would run past the horizon are cut off there.")
@@ -81,7 +84,8 @@ def to_deferrable(
         assumed.append(
             f"Capacity is what {Path(busy).name} leaves below its peak, scaled so that the jobs ask for {load:g} of it."
         )
-    columns = (kept.units, duration.astype(int), earliest.astype(int), (earliest + room).astype(int))
+    slots = (column.astype(int) for column in (duration, earliest, earliest + room, submitted))
+    columns = (kept.units, *slots)
     return DeferrableInstance(
         name=f"{kept.name()}-T{horizon}",
         meta=kept.meta(assumed),
@@ -90,10 +94,27 @@ def to_deferrable(
         delay_penalty=2.0,
         overload_penalty=10.0,
         jobs=tuple(
-            Job(id=i, cores=round(c, 6), duration=d, earliest=e, latest=late, submitted=e)
-            for i, c, d, e, late in zip(kept.ids, *(column.tolist() for column in columns), strict=True)
+            Job(id=i, cores=round(c, 6), duration=d, earliest=e, latest=late, submitted=s)
+            for i, c, d, e, late, s in zip(kept.ids, *(column.tolist() for column in columns), strict=True)
         ),
     )
+
+
+def _room(trace: Trace, slot_s: float, earliest: Floats, duration: Floats, slack: float) -> tuple[Floats, list[str]]:
+    """Latest - earliest start in slots, by the trace's own windows or by `slack`, and what that assumes."""
+    known = "and is not known earlier (lead 0)."
+    if not trace.moments.keys() & {"latest", "due"}:
+        room: Floats = np.floor(slack * duration + 1e-9)
+        return room, [f"A job may start up to {slack:g} times its duration after its submission, {known}"]
+    if "latest" in trace.moments:
+        latest = np.floor(trace.moments["latest"] / slot_s + 1e-9)
+    else:
+        latest = np.floor(trace.moments["due"] / slot_s + 1e-9) - duration
+    late = int((latest < earliest).sum())
+    told = ["A job is known from its submission on." if "earliest" in trace.moments else f"A job may start at once, {known}"]
+    if late:
+        told.append(f"{late} jobs whose window is shorter than their duration may start in their earliest slot only.")
+    return np.maximum(latest - earliest, 0.0), told
 
 
 def _left(path: str | Path, horizon: int, slot_s: float, origin_s: float) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from optsched.instances.base import Bools, Floats, frozen
 from optsched.instances.readers.table import Skipped, Table, told
 
 Times = Mapping[str, tuple[float | None, ...]]
+BUSIEST: Literal["busiest"] = "busiest"
+DESERTED = 0.1  # of the busiest window's jobs: a first window with fewer begins at an outlier
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Trace:
     ----------
     units : GPUs or cores of each job. origin_s : second 0 of the columns on the trace's own clock.
     time_s : real times of each job by GPU type and number, where a profile gives them; else empty.
+    moments : points in time that only some traces give, seconds on the same clock: ``due``, ``earliest``, ``latest``.
+    columns : what else only some give: ``weight``, ``priority``, ``source``, ``slack_s``, ``data_gb``, ``model_gb``.
     assumed : sentences. skipped : number and fault of every row left out as broken.
     """
 
@@ -37,6 +41,8 @@ class Trace:
     skipped: Skipped = ()
     time_s: tuple[Times, ...] = ()
     origin_s: float = 0.0
+    moments: Mapping[str, Floats] = field(default_factory=dict)
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -48,7 +54,7 @@ class Trace:
 
     def window(
         self,
-        from_s: float | None = None,
+        from_s: float | Literal["busiest"] | None = None,
         hours: float | None = None,
         limit: int | None = None,
         sample: int | None = None,
@@ -56,13 +62,15 @@ class Trace:
     ) -> Trace:
         """Jobs submitted within `hours` from `from_s`, with `from_s` as the new second 0.
 
-        `from_s` is on the trace's clock; if not given, the hour of the first submission. A random `sample` of these is kept,
-        then the first `limit`.
+        `from_s` is on the trace's clock, or the hour at which the busiest window begins; if not given, the hour of the first
+        submission, unless hardly any job is submitted in the window from there. A random `sample` of these is kept, then the
+        first `limit`.
         """
-        if (hours is not None and not 0 < hours < 1e7) or min(limit or 1, sample or 1) < 1 or not np.isfinite(from_s or 0.0):
+        wrong = isinstance(from_s, float | int) and not np.isfinite(from_s)
+        if (hours is not None and not 0 < hours < 1e7) or min(limit or 1, sample or 1) < 1 or wrong:
             raise OptschedError("hours must be positive, the limit and the sample at least 1")
         first = float(self.submitted_s.min(initial=0.0 if not len(self) else np.inf))
-        start = first // 3600 * 3600 if from_s is None else from_s
+        start, why = self._start(from_s, hours, first // 3600 * 3600)
         end = np.inf if hours is None else start + hours * 3600
         order = np.argsort(self.submitted_s, kind="stable")
         inside = order[(self.submitted_s[order] >= start) & (self.submitted_s[order] < end)]
@@ -74,10 +82,33 @@ class Trace:
         if sample is not None and sample < len(inside):
             inside = inside[np.sort(np.random.default_rng(seed).choice(len(inside), sample, replace=False))]
         kept = self._at(inside[:limit])
-        said = [f"Second 0 is second {start:g} of the trace."] if start else []
+        said = [f"Second 0 is second {start:.9g} of the trace{why}."] if start else []
         if len(kept) < len(self):
             said.append(f"{len(kept)} of the trace's {len(self)} jobs are kept (window, sample, limit).")
-        return replace(kept, submitted_s=frozen(kept.submitted_s - start), origin_s=start, assumed=(*self.assumed, *said))
+        return replace(
+            kept,
+            submitted_s=frozen(kept.submitted_s - start),
+            origin_s=start,
+            assumed=(*self.assumed, *said),
+            moments={name: frozen(moment - start) for name, moment in kept.moments.items()},
+        )
+
+    def _start(self, from_s: float | Literal["busiest"] | None, hours: float | None, first: float) -> tuple[float, str]:
+        """The second at which the window begins, and why where that is no matter of course."""
+        if from_s is not None and from_s != BUSIEST:
+            return from_s, ""
+        if hours is None or not len(self):
+            return first, ""
+        times = np.sort(self.submitted_s)
+        starts = np.unique(times // 3600 * 3600)
+        inside = np.searchsorted(times, starts + hours * 3600) - np.searchsorted(times, starts)
+        busiest, there = int(inside.argmax()), f"{hours:g} hours"
+        if from_s is None and inside[0] >= DESERTED * inside[busiest]:
+            return first, ""
+        why = f", where its busiest {there} begin, with {inside[busiest]} jobs"
+        return float(starts[busiest]), why + (
+            "" if from_s is not None else f"; in the first {there}, from second {first:.9g} on, there are {inside[0]}"
+        )
 
     def _at(self, index: np.ndarray) -> Trace:
         return replace(
@@ -87,6 +118,8 @@ class Trace:
             duration_s=frozen(self.duration_s[index]),
             units=frozen(self.units[index]),
             time_s=tuple(self.time_s[i] for i in index) if self.time_s else (),
+            moments={name: frozen(moment[index]) for name, moment in self.moments.items()},
+            columns={name: column[index] for name, column in self.columns.items()},
         )
 
     def name(self) -> str:
@@ -110,6 +143,9 @@ def gathered(
     assumed: Sequence[str],
     ids: Sequence[str] | np.ndarray | None = None,
     without: Sequence[tuple[Bools, str]] = (),
+    time_s: Sequence[Times] = (),
+    moments: Mapping[str, Floats] | None = None,
+    columns: Mapping[str, np.ndarray] | None = None,
 ) -> Trace:
     """The usable rows of a table as a trace.
 
@@ -122,7 +158,19 @@ def gathered(
         if count := int((mask & good).sum()):
             said.append(sentence.format(count))
         good = good & ~mask
-    full = Trace(kind, (Path(table.path).name,), tuple(map(str, named)), submitted_s, duration_s, units, tuple(said), skipped)
+    full = Trace(
+        kind,
+        (Path(table.path).name,),
+        tuple(map(str, named)),
+        submitted_s,
+        duration_s,
+        units,
+        tuple(said),
+        skipped,
+        time_s=tuple(time_s),
+        moments=moments or {},
+        columns=columns or {},
+    )
     if not good.any():
         raise OptschedError(f"{table.path}: no usable job in {len(table)} rows")
     return full._at(np.flatnonzero(good))

@@ -1,0 +1,84 @@
+"""Files that a verb reads; `-` is standard input."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from optsched.errors import InputError, OptschedError
+
+if TYPE_CHECKING:
+    from optsched.instances import Instance
+    from optsched.result import Result
+
+T = TypeVar("T")
+
+STDIN = "-"
+SHOWN = "standard input"
+GZIP = b"\x1f\x8b"
+FILE = click.Path(allow_dash=True)  # whether it is there is for the reader to say, in its own words; shells complete it
+
+
+def shown(file: str) -> str:
+    """The file's name in a message."""
+    return SHOWN if file == STDIN else file
+
+
+def read(file: str, reader: Callable[[str], T]) -> T:
+    """What `reader` makes of a file, or of standard input.
+
+    Raises
+    ------
+    InputError
+        As the reader says it.
+    """
+    if file != STDIN:
+        return reader(file)
+    data = sys.stdin.buffer.read()
+    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
+        kept = Path(folder) / ("stdin.json.gz" if data.startswith(GZIP) else "stdin.json")
+        kept.write_bytes(data)
+        try:
+            return reader(str(kept))
+        except InputError as error:
+            raise InputError(SHOWN, error.place, error.problem) from None
+
+
+def instance(file: str) -> Instance:
+    """The instance in a file."""
+    import optsched
+
+    return read(file, optsched.load)
+
+
+def result(file: str) -> Result:
+    """The result in a file."""
+    import optsched
+
+    return read(file, optsched.load_result)
+
+
+def once(*files: str | None) -> None:
+    """Refuse to read standard input twice.
+
+    Raises
+    ------
+    OptschedError
+        It is named more than once.
+    """
+    if files.count(STDIN) > 1:
+        raise OptschedError("standard input (-) can be read only once")
+
+
+def same(a: str | Path, b: str | Path) -> bool:
+    """Whether two names are one file, also through links."""
+    with contextlib.suppress(OSError):
+        if Path(a).samefile(b):
+            return True
+    return Path(a).resolve() == Path(b).resolve()
