@@ -30,6 +30,19 @@ def test_tables_and_picture(priced: Path, tmp_path: Path) -> None:
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_json_has_both_tables(priced: Path) -> None:
+    told = json.loads(run("prices", priced, "--json", "--hours", "2", "--top", "3").stdout)
+    prices = json.loads(priced.read_text())["shadow_prices"]
+    assert {place["place"]: place["total"] for place in told["places"]} == {
+        place: pytest.approx(sum(row)) for place, row in prices.items()
+    }
+    assert (told["unit"], told["slot_s"]) == ("USD", 60)
+    assert len(told["stretches"]) == 3
+    for stretch in told["stretches"]:
+        row = prices[stretch["place"]][stretch["first"] : stretch["last"] + 1]
+        assert stretch["value"] == pytest.approx(sum(row))
+
+
 def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path) -> None:
     checked = run("check", examples / "geo-small.json", priced)
     assert checked.returncode == 0
@@ -39,6 +52,8 @@ def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path) ->
 def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.json"
     run("solve", examples / "geo-small.json", "--method", "greedy", "-o", bare, "-q")
+    vcc = tmp_path / "vcc.json"
+    run("solve", examples / "vcc-small.json", "--method", "greedy", "-o", vcc, "-q")
     raw = json.loads(priced.read_text()) | {"digest": None}
     for name, prices in (("huge", 1e308), ("negative", -1.0)):
         odd = {place: [prices] * len(row) for place, row in raw["shadow_prices"].items()}
@@ -49,7 +64,8 @@ def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> 
         ((tmp_path / "negative.json",), "shadow_prices"),
         ((tmp_path / "other.json", "--instance", examples / "geo-small.json"), "not of the instance's places and slots"),
         ((priced, "--hours", "nan"), "--hours must be at least a slot of 60 s"),
-        ((bare,), "decomposition of geo and deferrable has"),
+        ((bare,), "greedy prices no capacity; `optsched solve INSTANCE --method decomposition -o RESULT` does"),
+        ((vcc,), "no method prices the capacity of vcc by slot"),
         ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
         ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),
         ((tmp_path / "none.json",), "none.json"),
