@@ -18,18 +18,16 @@ import click
 import pyomo.environ as pyo
 import pytest
 
-import optsched
 import optsched.models
 from optsched.cli import cli
 from optsched.instances import Instance
-from optsched.instances.generators import day_ahead, masac
 from optsched.models.base import Model
 from tests.oracle import tiny
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-FAMILIES = [*tiny.TINY, "day_ahead"]
+FAMILIES = list(tiny.EVERY)
 SEEDS = 16  # both readings, both settings, hard and soft capacity are among them
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z_]*$|^\.\.\.$|^\[.*\]$")
 
@@ -43,9 +41,7 @@ def label(page: Path) -> str:
 
 @cache
 def made(family: str) -> list[Instance]:
-    if family == "day_ahead":
-        return [day_ahead(clusters=3, campuses=2, seed=seed) for seed in range(2)]
-    return [tiny.TINY[family](seed) for seed in range(SEEDS)]
+    return [tiny.EVERY[family](seed) for seed in range(SEEDS)]
 
 
 def models(family: str) -> Iterator[type[Model[Any, Any]]]:
@@ -237,32 +233,3 @@ def test_commands_are_real(page: Path) -> None:
 def test_commands_that_are_not_real_are_noticed(line: str) -> None:
     with pytest.raises((AssertionError, click.ClickException)):
         parses(line, True)
-
-
-# errata without a formula --------------------------------------------------------------------------------------------------
-
-
-def test_erratum_g3_every_site_profits_at_the_power_that_is_assumed() -> None:
-    """A GPU's revenue less energy and carbon, on the mean: at 0.07 kW positive everywhere, at 0.25 kW not in PL and SG."""
-
-    def losing(power_kw: float) -> set[str]:
-        instance = masac(jobs=10, gpu_power_kw=power_kw, seed=0)
-        usd = instance.price / 1000 + instance.carbon_price_usd_per_t * 1e-6 * instance.carbon
-        sites = zip(instance.sites, usd.mean(axis=1).tolist(), strict=True)
-        return {s.id for s, mean in sites if s.pue * instance.gpu_power_kw * mean > instance.gpu_revenue_usd_per_h}
-
-    assert losing(masac(jobs=10).gpu_power_kw) == set()
-    assert losing(0.25) == {"PL", "SG"}
-
-
-def test_erratum_r1_the_printed_carbon_price_outweighs_the_peak() -> None:
-    """At 40 USD a kg carbon costs thousands of times what the peak does; at 40 USD a tonne they are of one size."""
-    printed = day_ahead(clusters=3, seed=0)
-    meant = printed.model_copy(update={"carbon_price": printed.carbon_price / 1000})
-    carbon, peak = optsched.solve(printed, "greedy").components.values()
-    assert printed.carbon_price == 40
-    assert carbon > 1000 * peak
-    fewer, same = optsched.solve(meant, "greedy").components.values()
-    assert fewer == pytest.approx(carbon / 1000)
-    assert same == peak
-    assert fewer < 100 * peak
