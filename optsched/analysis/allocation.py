@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.analysis import allocation_history
-from optsched.analysis.heading import put_heading
+from optsched.analysis.heading import BESIDE, put_heading, short
 from optsched.analysis.in_use import MOST_LANES, draw_in_use, lanes_in, shade_nodes
 from optsched.analysis.marks import LEGEND, bars, due_key, fill_of, late_bars, late_key, legible, run_key
 from optsched.analysis.time_axis import TimeAxis
@@ -83,7 +83,7 @@ def _snapshot(instance: AllocationInstance, schedule: AllocationSchedule) -> Fig
     running = {bar.job for bar in placed}
     postponed = [job.id for job in instance.known_jobs if job.id not in running]
     decided = f"{len(running)} jobs running, {len(postponed)} postponed"
-    decided += f" ({', '.join(postponed)})" if 0 < len(postponed) <= NAMED else ""
+    decided += f" ({', '.join(short(job, BESIDE) for job in postponed)})" if 0 < len(postponed) <= NAMED else ""
     which = "with the most tardiness" if any(bar.late_s for bar in placed) else "that stand first"
     decided += "" if all_shown else f"; the {len(nodes)} of {len(instance.nodes)} nodes {which}"
     put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)

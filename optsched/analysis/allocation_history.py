@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.analysis.heading import figures, put_heading
+from optsched.analysis.heading import BESIDE, figures, put_heading, short
 from optsched.analysis.in_use import MOST_LANES, Span, draw_in_use, lanes_in, shade_nodes
 from optsched.analysis.marks import BLUE, LEGEND, ORANGE, bars, due_key, fill_of, late_bars, late_key, legible, run_key
 from optsched.analysis.time_axis import TimeAxis
@@ -135,7 +135,7 @@ def _jobs(axes: Axes, instance: AllocationInstance, history: AllocationHistory, 
     axes.plot(time.at(submit), row, ls="", marker=">", ms=6, color="0.2", mec="white", mew=0.7, label="submitted")
     within = due <= 1.01 * end
     axes.plot(time.at(due[within]), row[within], ls="", marker="|", ms=9, mew=1.8, color="black")
-    axes.set_yticks(row, list(rows), fontsize=8 if len(rows) <= 30 else 6, parse_math=False)
+    axes.set_yticks(row, [short(job, BESIDE) for job in rows], fontsize=8 if len(rows) <= 30 else 6, parse_math=False)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_ylabel("jobs")
     keys = [*axes.get_legend_handles_labels()[0], due_key("due (if within the axis)"), late_key()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.analysis.heading import put_heading
+from optsched.analysis.heading import put_heading, short
 from optsched.analysis.marks import BLUE, GREEN, VERMILLION
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.day_ahead import DayAheadInstance
@@ -43,7 +43,7 @@ def draw(instance: DayAheadInstance, schedule: DayAheadSchedule) -> Figure:
         axes.stairs(curve[c], edges, baseline=None, color=VERMILLION, lw=1.1, label="virtual capacity curve")
         axes.set_ylim(0, 1.08 * max(curve[c].max(), before[c].max(), after[c].max()))
         axes.set_ylabel("NCU")
-        axes.set_title(instance.clusters[c].id, loc="left", fontsize=9, parse_math=False)
+        axes.set_title(short(instance.clusters[c].id), loc="left", fontsize=9, parse_math=False)
         right = axes.twinx()
         right.stairs(instance.carbon[c], edges, baseline=None, color=GREEN, lw=1.2, ls="-.", label="carbon intensity (right)")
         right.set_ylim(0, 1.08 * max(1e-9, instance.carbon.max()))

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from optsched.analysis.heading import put_heading
+from optsched.analysis.heading import BESIDE, put_heading, short
 from optsched.analysis.marks import BLUE, LEGEND, ORANGE, SKY, TOO_MUCH, VERMILLION, bars, rows_high
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.deferrable import DeferrableInstance, Job
@@ -78,7 +78,7 @@ def _bars(axes: Axes, instance: DeferrableInstance, jobs: list[Job], starts: dic
         style = {"facecolor": "white", "edgecolor": VERMILLION, "lw": 0.8, "hatch": "////"}
     bars(axes, *span(earliest[~ran], close[~ran]), row[~ran], high, gid="not run", **style)
     if few:
-        axes.set_yticks(row, [job.id for job in jobs], fontsize=7, parse_math=False)
+        axes.set_yticks(row, [short(job.id, BESIDE) for job in jobs], fontsize=7, parse_math=False)
     axes.set_ylim(max(1, len(jobs)) - 0.4, -0.6)
     axes.set_ylabel("jobs by start, then those not run")
     keys = [Patch(color="0.88", label="window")] + [Patch(color=BLUE, label="run")] * bool(ran.any())

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
-from optsched.analysis.heading import put_heading
+from optsched.analysis.heading import BESIDE, put_heading, short
 from optsched.analysis.marks import GREEN, SKY, VERMILLION
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.base import Floats, Ints
@@ -71,7 +71,7 @@ def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, 
     axes.set_ylim(0, max(1, capacity.max(), used.max()) * 1.1)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axes.tick_params(labelsize=8, labelbottom=False, bottom=False)
-    axes.set_ylabel(f"{instance.sites[n].id}\nGPUs", fontsize=8, parse_math=False)
+    axes.set_ylabel(f"{short(instance.sites[n].id, BESIDE)}\nGPUs", fontsize=8, parse_math=False)
     price = axes.twinx()
     price.stairs(instance.price[n], edges, color=VERMILLION, baseline=None, linewidth=1.6, label="price (right)")
     price.set_ylim(min(0.0, 1.1 * instance.price.min()), 1.1 * max(1e-9, instance.price.max()))

@@ -10,7 +10,8 @@ from optsched.instances.base import Instance
 from optsched.result import relative_gap
 from optsched.schedules.base import PROVEN, Evaluation, Schedule
 
-LONGEST = 70  # characters of a name
+LONGEST = 70  # characters of a name in a title
+BESIDE = 28  # characters of a name beside an axis
 
 
 def put_heading(figure: Figure, instance: Instance, schedule: Schedule, judged: Evaluation, decided: str) -> None:
@@ -61,6 +62,6 @@ def figures(value: Any) -> str:
     return "-" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.1f}"
 
 
-def short(name: str) -> str:
-    """A name that fits into a title."""
-    return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+def short(name: str, longest: int = LONGEST) -> str:
+    """A name that fits into a title, or beside an axis."""
+    return name if len(name) <= longest else name[: longest - 1] + "…"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from optsched.analysis.heading import BESIDE, short
 from optsched.analysis.marks import LEGEND, SKY, TOO_MUCH
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.allocation import Node
@@ -29,7 +30,7 @@ def shade_nodes(axes: Axes, nodes: Sequence[Node]) -> None:
     for n, node in enumerate(nodes):
         axes.axhspan(base, base + node.gpus, color="0.94" if n % 2 else "0.985", zorder=0)
         middles.append(base + node.gpus / 2)
-        labels.append(f"{node.id} ({node.gpus} x {node.gpu_type})")
+        labels.append(f"{short(node.id, BESIDE)} ({node.gpus} x {short(node.gpu_type, BESIDE)})")
         base += node.gpus
     axes.set_yticks(middles, labels, fontsize=8, parse_math=False)
     axes.set_ylim(max(1, base), 0)

@@ -143,6 +143,16 @@ def test_deferrable_draws_ten_thousand_jobs() -> None:
     assert figure.axes[1].get_xlabel() == "hours"
 
 
+@pytest.mark.filterwarnings("error")  # what does not fit is only a warning
+def test_long_names_leave_room_for_the_picture() -> None:
+    name = "$x_" * 66
+    job = Job(id=name, cores=3, duration=1, earliest=0, latest=0, submitted=0)
+    instance = DeferrableInstance(name=name, slot_s=300, capacity=(1.0,), delay_penalty=0, overload_penalty=1, jobs=(job,))
+    figure = draw(deferrable.draw(instance, DeferrableSchedule(starts=(Start(job=name, start=0),))))
+    assert figure.axes[1].bbox.width > 0.7 * figure.bbox.width
+    assert len(title(figure).split("\n")[0]) < 100
+
+
 def test_deferrable_marks_overload(examples: Path) -> None:
     instance = optsched.load(examples / "deferrable-small.json")
     assert isinstance(instance, DeferrableInstance)
