@@ -69,15 +69,10 @@ class Columns:
         """A column of numbers; a constant where it is not mapped."""
         field = self.fields[name]
         if name not in self:
-            self.assumed.append(
-                f"{name[0].upper() + name[1:]} of every job: {default:g} ({field.meaning}; no column is mapped)."
-            )
+            self.assumed.append(f"Every job has {name} {default:g}: no column is mapped.")
             return np.full(len(self.table), float(default or 0.0))
-        whole, least = field.kind is Kind.WHOLE, 1.0 if field.kind is Kind.WHOLE else None
-        above = 0.0 if field.kind is Kind.POSITIVE else None
-        return self.table.number(
-            self.mapping[name], least=0.0 if field.kind is Kind.NUMBER else least, above=above, whole=whole
-        )
+        bounds = {Kind.WHOLE: {"least": 1.0}, Kind.POSITIVE: {"above": 0.0}}.get(field.kind, {"least": 0.0})
+        return self.table.number(self.mapping[name], whole=field.kind is Kind.WHOLE, **bounds)
 
     def span(self, name: str) -> Floats:
         """A column of durations in seconds: numbers, or [D-]HH:MM:SS."""

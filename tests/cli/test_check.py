@@ -1,0 +1,71 @@
+"""`optsched check` of a schedule that somebody wrote by hand, against bounds that others have proven."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import one_line, run
+
+SMALL = "deferrable-small.json"  # its optimum is 118
+
+
+@pytest.fixture(scope="module")
+def solved(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A proven result."""
+    path = tmp_path_factory.mktemp("solved") / "r.json"
+    assert run("solve", examples / SMALL, "--method", "exact", "-q", "-o", path).returncode == 0
+    return path
+
+
+@pytest.fixture
+def bare(examples: Path, tmp_path: Path) -> Path:
+    """A schedule of somebody's own: the greedy one's, without its certificate."""
+    done = run("solve", examples / SMALL, "--method", "fifo", "--json")
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(json.loads(done.stdout)["schedule"]))
+    return path
+
+
+def test_a_bare_schedule_has_a_gap_to_a_given_bound(examples: Path, solved: Path, bare: Path) -> None:
+    plain = json.loads(run("check", examples / SMALL, bare, "--json").stdout)
+    assert (plain["ok"], plain["bound"], plain["gap"]) == (True, None, None)
+    assert "--bound gives one" in run("check", examples / SMALL, bare).stdout
+    for bound in (solved, 118):
+        found = json.loads(run("check", examples / SMALL, bare, "--bound", bound, "--json").stdout)
+        assert (found["ok"], found["bound"]) == (True, 118)
+        assert found["gap"] == pytest.approx((118 - plain["objective"]) / plain["objective"])
+    shown = run("check", examples / SMALL, bare, "--bound", solved).stdout
+    assert "118 as given" in shown
+    assert f"{100 * (118 - plain['objective']) / plain['objective']:.3g} %" in shown
+
+
+def test_a_bound_that_a_schedule_beats_is_wrong(examples: Path, solved: Path) -> None:
+    done = run("check", examples / SMALL, solved, "--bound", "100", "--json")
+    assert done.returncode == 1
+    assert "objective beyond its bound" in json.loads(done.stdout)["violations"][0]
+    assert run("check", examples / SMALL, solved, "--bound", "130").returncode == 0  # its own is better
+    assert json.loads(run("check", examples / SMALL, solved, "--bound", "130", "--json").stdout)["bound"] == 118
+
+
+def test_bounds_that_cannot_be_used(examples: Path, solved: Path, bare: Path, tmp_path: Path) -> None:
+    assert "nope: no such file" in one_line(run("check", examples / SMALL, bare, "--bound", "nope"))
+    assert "finite number" in one_line(run("check", examples / SMALL, bare, "--bound", "nan"))
+    edited = tmp_path / "edited.json"
+    edited.write_text(solved.read_text().replace('"bound": 118.0', '"bound": 117.0').replace('"gap": 0.0', '"gap": 0.1'))
+    assert "has no bound to use: edited" in one_line(run("check", examples / SMALL, bare, "--bound", edited))
+    other = tmp_path / "other.json"
+    assert run("solve", examples / "geo-small.json", "--method", "greedy", "-q", "-o", other).returncode == 0
+    assert "has no bound to use: other problem" in one_line(run("check", examples / SMALL, bare, "--bound", other))
+
+
+def test_json_names_every_broken_rule(examples: Path, bare: Path) -> None:
+    schedule = json.loads(bare.read_text())
+    schedule["starts"][0]["start"] = 23
+    bare.write_text(json.dumps(schedule))
+    done = run("check", examples / SMALL, bare, "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["ok"], found["objective"]) == (1, False, None)
+    assert found["violations"]

@@ -1,0 +1,241 @@
+"""`optsched import csv` as a user types it: a table of one's own as an instance of every family."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.day_ahead import DayAheadInstance
+from optsched.instances.deferrable import DeferrableInstance
+from optsched.instances.geo import GeoInstance
+from optsched.instances.vcc import VccInstance
+from tests.cli.test_cli import one_line, run
+
+JOBS = """JobID,Submit,GPUs,Runtime_min,Deadline,Priority,Where,Elapsed
+a,2026-01-05 08:00,2,30,2026-01-05 09:30,1,east,00:30:00
+b,2026-01-05 08:10,1,120,2026-01-05 11:00,3,west,02:00:00
+c,2026-01-05 09:00,4,45,2026-01-05 10:00,2,east,0-00:45:00
+"""
+MAPPED = ["--map", "id=JobID", "--map", "submit=Submit", "--map", "duration=Runtime_min"]
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Path:
+    path = tmp_path / "jobs.csv"
+    path.write_text(JOBS)
+    return path
+
+
+@pytest.fixture
+def signals(tmp_path: Path) -> Path:
+    path = tmp_path / "signals.csv"
+    rows = [f"2026-01-05 {h:02}:00,{zone},{50 + h},{100 * (h + 1)}" for h in range(24) for zone in ("east", "west")]
+    path.write_text("\n".join(["datetime,region,price,carbon", *rows]) + "\n")
+    return path
+
+
+def imported(tmp_path: Path, *words: object) -> tuple[optsched.Instance, str]:
+    """The instance, and what was said of it."""
+    out = tmp_path / "out.json"
+    done = run("import", "csv", *words, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return optsched.load(out), done.stderr
+
+
+def test_allocation_keeps_deadlines_and_priorities(jobs: Path, tmp_path: Path) -> None:
+    words = [*MAPPED, "--map", "gpus=GPUs", "--map", "due=Deadline", "--map", "priority=Priority", "--nodes", "V100:4x2"]
+    instance, said = imported(tmp_path, jobs, "--to", "allocation", *words, "--all-submitted")
+    assert isinstance(instance, AllocationInstance)
+    assert [(job.id, job.submit_s, job.due_s) for job in instance.jobs] == [
+        ("a", 0, 5400),
+        ("b", 600, 10800),
+        ("c", 3600, 7200),
+    ]
+    assert [job.time_s["V100"][gpus - 1] for job, gpus in zip(instance.jobs, (2, 1, 4), strict=True)] == [1800, 7200, 2700]
+    a, b, c = (job.weight_per_s for job in instance.jobs)
+    assert (b / a, c / a) == pytest.approx((3, 2), rel=1e-3)
+    assert (a + b + c) / 3 == pytest.approx(0.0349, rel=1e-2)
+    assert "Numbers of Runtime_min (duration) are in min (by its name)." in said
+    assert "Weights are the priorities, scaled" in said
+    assert "drawn as ANDREAS draws them" not in said  # neither due dates nor weights
+
+
+def test_allocation_says_what_it_draws(jobs: Path, tmp_path: Path) -> None:
+    _, said = imported(tmp_path, jobs, "--to", "allocation", *MAPPED, "--map", "due=Deadline")
+    assert "assumed: Weights (0.0254-0.0444 EUR/s) are drawn as ANDREAS draws them." in said
+    assert "assumed: Every job has gpus 1: no column is mapped." in said
+    assert "note: none of the 3 jobs is known" not in said  # the first is submitted at second 0
+
+
+def test_allocation_takes_measured_times(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("at,v1,v2,t1\n0,100,60,\n5,80,,300\n")
+    mapped = ["--map", "submit=at", "--map", "time.V100.1=v1", "--map", "time.V100.2=v2", "--map", "time.T4.1=t1"]
+    instance, _ = imported(tmp_path, path, "--to", "allocation", *mapped, "--nodes", "V100:2x1,T4:1x1")
+    assert isinstance(instance, AllocationInstance)
+    assert [job.time_s for job in instance.jobs] == [{"V100": (100, 60), "T4": (None,)}, {"V100": (80, None), "T4": (300,)}]
+
+
+def test_deferrable_windows(jobs: Path, tmp_path: Path) -> None:
+    words = [
+        "--map",
+        "submit=Submit",
+        "--map",
+        "duration=Elapsed",
+        "--map",
+        "cores=GPUs",
+        "--map",
+        "due=Deadline",
+        "--slot-s",
+        "10m",
+    ]
+    instance, said = imported(tmp_path, jobs, "--to", "deferrable", *words)
+    assert isinstance(instance, DeferrableInstance)
+    assert instance.slot_s == 600
+    rows = [(j.cores, j.duration, j.submitted, j.earliest, j.latest) for j in instance.jobs]
+    # a: due 90 min after 8:00 is slot 9, 3 slots long; b: due slot 18, 12 long; c: submitted slot 6, due slot 12, 5 long
+    assert rows == [(2, 3, 0, 0, 6), (1, 12, 1, 1, 6), (4, 5, 6, 6, 7)]
+    assert "A job's id is its line in the file." in said
+
+
+def test_geo_at_sites_of_ones_own(jobs: Path, signals: Path, tmp_path: Path) -> None:
+    sites = tmp_path / "sites.csv"
+    sites.write_text("id,gpus,pue\neast,8,1.1\nwest,4,\n")
+    words = [
+        *MAPPED,
+        "--map",
+        "gpus=GPUs",
+        "--map",
+        "source=Where",
+        "--map",
+        "due=Deadline",
+        "--sites",
+        sites,
+        "--signals",
+        signals,
+    ]
+    instance, said = imported(tmp_path, jobs, "--to", "geo", *words)
+    assert isinstance(instance, GeoInstance)
+    assert [(s.id, s.gpus, s.pue, s.price_usd_per_mwh[0]) for s in instance.sites] == [
+        ("east", 8, 1.1, 50),
+        ("west", 4, 1.2, 50),
+    ]
+    rows = [(j.source, j.submitted, j.gpus, j.duration, j.slack) for j in instance.jobs]
+    assert rows == [("east", 0, 2, 30, 60), ("west", 10, 1, 120, 50), ("east", 60, 4, 45, 15)]
+    assert "Every site has a link to every other" in said
+    assert run("solve", tmp_path / "out.json", "--method", "greedy", "-q").returncode == 0
+
+
+def test_vcc(jobs: Path, signals: Path, tmp_path: Path) -> None:
+    words = [*MAPPED, "--map", "ncu=GPUs", "--signals", signals, "--zone", "west", "--hours", 6, "--capacity", 10]
+    instance, said = imported(tmp_path, jobs, "--to", "vcc", *words, "--inflexible", 2)
+    assert isinstance(instance, VccInstance)
+    assert (instance.horizon, instance.capacity_ncu, instance.inflexible_ncu) == (6, 10, (2.0,) * 6)
+    assert instance.carbon_kg_per_kwh[:2] == (0.1, 0.2)
+    assert [(j.submitted, j.duration, j.ncu) for j in instance.jobs] == [(0, 1, 2), (1, 2, 1), (1, 1, 4)]
+    assert "zone west" in said
+
+
+def test_day_ahead(tmp_path: Path) -> None:
+    path = tmp_path / "clusters.csv"
+    rows = [f"{c},{h},{100 + h},{0.2 + 0.01 * h}" for c in ("x", "y") for h in range(24)]
+    path.write_text("\n".join(["c,h,load,co2", *rows]) + "\n")
+    mapped = ["--map", "cluster=c", "--map", "hour=h", "--map", "inflexible=load", "--map", "carbon=co2"]
+    instance, said = imported(tmp_path, path, "--to", "day_ahead", *mapped)
+    assert isinstance(instance, DayAheadInstance)
+    assert (len(instance.clusters), instance.hours, len(instance.campuses)) == (2, 24, 1)
+    assert instance.clusters[0].flexible_ncu_h == pytest.approx(0.25 * sum(range(100, 124)))
+    assert "Flexible usage is 0.25 of inflexible usage (--share)." in said
+    assert run("solve", tmp_path / "out.json", "-q").returncode == 0
+    path.write_text("\n".join(["c,h,load,co2", *rows[:-1]]) + "\n")
+    assert "cluster y: has the hours 0, 1" in one_line(run("import", "csv", path, "--to", "day_ahead", *mapped))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to", "allocation", "--map", "duration=Runtime_min"], "needs submit (when it is submitted"),
+        (["--to", "allocation", "--map", "submit=Submit"], "needs duration"),
+        (["--to", "allocation", *MAPPED, "--map", "dew=Deadline"], "has no field 'dew' to map, it has: id, submit"),
+        (["--to", "allocation", *MAPPED, "--map", "due=Deadlin"], "Deadlin: no such column, the table has JobID"),
+        (["--to", "allocation", *MAPPED, "--map", "due"], "write it as --map due=Deadline"),
+        (["--to", "allocation", *MAPPED, "--map", "id=Where"], "id is given twice: JobID and Where"),
+        (["--to", "allocation", *MAPPED, "--map", "gpus=Where"], "line 2, Where: is 'east', expected a whole number"),
+        (["--to", "allocation", *MAPPED, "--map", "due=Priority"], "are not on the same clock"),
+        (["--to", "allocation", *MAPPED, "--unit", "duration=week"], "one of ms, s, min, h, d"),
+        (["--to", "allocation", *MAPPED, "--slack", "2"], "--slack is not an option of --to allocation"),
+        (
+            ["--to", "deferrable", "--map", "submit=JobID", "--map", "duration=Runtime_min"],
+            "line 2, JobID: is 'a', expected a date",
+        ),
+        (["--to", "vcc", *MAPPED], "needs --signals"),
+        (["--to", "geo", *MAPPED], "needs --signals"),
+        (["--to", "day_ahead", "--hours", "24", "--map", "cluster=Where"], "--hours is not an option of --to day_ahead"),
+        (MAPPED, "Missing option '--to'"),
+    ],
+)
+def test_refusals(jobs: Path, tmp_path: Path, words: list[str], message: str) -> None:
+    assert message in one_line(run("import", "csv", jobs, *words, "-o", tmp_path / "x.json"))
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_a_broken_row_is_named_or_left_out(jobs: Path, tmp_path: Path) -> None:
+    jobs.write_text(JOBS.replace("b,2026-01-05 08:10", "b,yesterday"))
+    words = [jobs, "--to", "allocation", *MAPPED]
+    line = one_line(run("import", "csv", *words))
+    assert line == f"error: {jobs}: line 3, Submit: is 'yesterday', expected a date and time such as 2022-12-01 06:00:00"
+    instance, said = imported(tmp_path, *words, "--skip-bad")
+    assert len(instance.to_json()["jobs"]) == 2
+    assert "skipped: 1 broken rows: 3, Submit" in said
+
+
+def test_dates_of_another_format_and_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("when,long\n05.01.2026 08:00,2\n05.01.2026 09:30,1\n")
+    words = [
+        path,
+        "--to",
+        "deferrable",
+        "--map",
+        "submit=when",
+        "--map",
+        "duration=long",
+        "--unit",
+        "duration=h",
+        "--slot-s",
+        "1800",
+    ]
+    instance, _ = imported(tmp_path, *words, "--time-format", "%d.%m.%Y %H:%M")
+    assert [(j["submitted"], j["duration"]) for j in instance.to_json()["jobs"]] == [(0, 4), (3, 2)]
+    path.write_text("when_h,long_h\n0.5,2\n2,1\n")
+    words = [path, "--to", "deferrable", "--map", "submit=when_h", "--map", "duration=long_h", "--slot-s", "1800"]
+    instance, _ = imported(tmp_path, *words)
+    assert [(j["submitted"], j["duration"]) for j in instance.to_json()["jobs"]] == [(1, 4), (4, 2)]
+
+
+def philly(tmp_path: Path, outlier: bool) -> Path:
+    """A trace of 30 jobs within a day, and perhaps one a month before."""
+    path = tmp_path / "p.csv"
+    early = ["2017-09-01 07:30:00,100,1,x"] if outlier else []
+    rows = [f"2017-10-03 {h:02}:{m:02}:00,600,1,x" for h in range(5, 20) for m in (0, 30)]
+    path.write_text("\n".join(["timestamp,duration,num_gpus,cluster", *early, *rows]) + "\n")
+    return path
+
+
+def test_a_window_does_not_begin_at_an_outlier(tmp_path: Path) -> None:
+    done = run("import", "philly", philly(tmp_path, outlier=True), "--hours", 24, "-o", tmp_path / "o.json")
+    assert len(optsched.load(tmp_path / "o.json").to_json()["jobs"]) == 30
+    assert (
+        "where its busiest 24 hours begin, with 30 jobs; in the first 24 hours, from second 25200 on, there are 1"
+        in done.stderr
+    )
+    first = run("import", "philly", tmp_path / "p.csv", "--hours", 24, "--from-s", 25200, "-o", tmp_path / "f.json")
+    assert len(optsched.load(tmp_path / "f.json").to_json()["jobs"]) == 1, first.stderr
+    plain = run("import", "philly", philly(tmp_path, outlier=False), "--hours", "2h", "-o", tmp_path / "n.json")
+    assert "busiest" not in plain.stderr
+    assert len(optsched.load(tmp_path / "n.json").to_json()["jobs"]) == 4
+    assert "neither a second" in one_line(run("import", "philly", tmp_path / "p.csv", "--from-s", "noon"))
