@@ -187,7 +187,10 @@ def test_the_cap_stays_within_the_frame(examples: Path) -> None:
 
 def test_geo_has_a_panel_a_strip_and_a_price_a_site(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
-    figure = draw(geo.draw(instance, optsched.solve(instance, "greedy").schedule))  # type: ignore[arg-type]
+    schedule = optsched.solve(instance, "greedy").schedule
+    assert isinstance(instance, GeoInstance)
+    assert isinstance(schedule, GeoSchedule)
+    figure = draw(geo.draw(instance, schedule))
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels.count("USD/MWh") == 5
     assert sum("GPUs" in label for label in labels) == 5

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import optsched
 from optsched.cli import cli
 from optsched.cli import plot as verb
+from optsched.instances.deferrable import DeferrableInstance
 from tests.cli.test_cli import one_line, run
 
 
@@ -54,7 +55,8 @@ def test_a_result_shows_its_gap(examples: Path, tmp_path: Path, figures: list[Fi
 def test_a_schedule_by_hand_is_judged_and_drawn(examples: Path, tmp_path: Path, hand: Path, figures: list[Figure]) -> None:
     instance = optsched.load(examples / "deferrable-small.json")
     plot(hand, "--instance", examples / "deferrable-small.json", "-o", tmp_path / "x.png")
-    jobs = {job.id: job for job in instance.jobs}  # type: ignore[attr-defined]
+    assert isinstance(instance, DeferrableInstance)
+    jobs = {job.id: job for job in instance.jobs}
     value = sum(jobs[j].cores * jobs[j].duration - 2 * (start - jobs[j].earliest) for j, start in (("j2", 7), ("j7", 17)))
     assert figures[0].get_suptitle() == f"{instance.name}: 2 of 12 jobs run\nobjective {value:g} core-slots"
 
