@@ -27,7 +27,7 @@ def instance(binaries: int):
     made = osdec(2, 1, jobs=max(50, binaries // 21), horizon=576, window=120, seed=7)
     made = made.model_copy(update={"delay_penalty": 0.1})
     options = time_indexed(made)
-    options = options.where(options.value > 0)
+    options = options.where(options.worthwhile())  # ours leaves out the others, so the peer is not given them either
     return made, options.where(options.job < options.job[min(binaries, len(options)) - 1])
 
 
