@@ -14,6 +14,7 @@ from optsched.heuristics.allocation.local_search import local_search
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from tests.oracle import exact_referee, tiny
 from tests.oracle.brute import plain
+from tests.schedules.test_errata_allocation import cluster
 
 
 @pytest.mark.parametrize("start", ["greedy", "edf", "randomized-greedy", "nothing", "anything"])
@@ -100,3 +101,17 @@ def test_moves_by_hand(gpus: int, times: Any, before: AllocationSchedule, after:
     found = local_search(instance, before)
     assert optsched.check(instance, found) == []
     assert [(a.job, a.gpus) for a in found.assignments] == after
+
+
+@pytest.mark.parametrize(("reading", "joins"), [("earliest", False), ("cheapest", True)])
+def test_who_ends_first_sets_the_energy(reading: str, joins: bool) -> None:
+    """short saves 0.05; ending first it would make the node's energy 0.4 instead of long's 0.3, unless the cheapest counts."""
+    jobs = [
+        {"id": "long", "time_s": {"A": [30]}, "due_s": 0},
+        {"id": "short", "time_s": {"A": [None, 20]}, "due_s": 0, "weight_per_s": 0.00125},
+    ]
+    rates = {"A": {"node_cost_per_h": [36, 72, 108]}}
+    instance = cluster(jobs, gpus=3, first_ending=reading, use_all_nodes=False, gpu_types=rates)
+    start = AllocationSchedule(assignments=(Assignment(job="long", node="n0", gpus=1),))
+    found = local_search(instance, start)
+    assert {a.job for a in found.assignments} == ({"long", "short"} if joins else {"long"})
