@@ -76,6 +76,16 @@ class Origin:
     def __init__(self, instance: Instance | None = None) -> None:
         self.instance = instance
 
+    @property
+    def unit(self) -> str:
+        """Of the objective; empty where the instance is not known."""
+        return "" if self.instance is None else self.instance.unit
+
+    @property
+    def jobs(self) -> int | None:
+        """How many a schedule decides about."""
+        return None if self.instance is None else self.instance.job_count
+
     def __eq__(self, other: object) -> bool:
         """No two results differ by it."""
         return isinstance(other, Origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, TypeVar, overload
 
 from optsched import referee
@@ -119,8 +120,22 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, Any], bound: f
     return certified(instance, read, method="given", termination="completed", bound=proven, seconds=seconds, proof=proof)
 
 
+def expect_instance(given: object) -> None:
+    """Refuse what is no instance, a file name for instance.
+
+    Raises
+    ------
+    OptschedError
+        It is none.
+    """
+    if not isinstance(given, Instance):
+        raise OptschedError(f"expected an instance, got {given!r:.60}; optsched.load(FILE) reads one")
+
+
 def _bound_of(instance: Instance, schedule: Schedule, bound: float | Result | None) -> tuple[float | None, Proof | None]:
     if not isinstance(bound, Result):
+        if bound is not None and not isfinite(bound):
+            raise OptschedError(f"a bound is a finite number, got {bound}")
         return bound, None
     if bound.instance.sha256 != instance.sha256:
         raise OptschedError(f"the bound is of {bound.instance.name!r}, not of the instance {instance.name!r} given")
@@ -128,10 +143,14 @@ def _bound_of(instance: Instance, schedule: Schedule, bound: float | Result | No
         raise OptschedError(
             f"the bound is of a {bound.objective_kind} objective, the schedule has a {schedule.objective_kind} one"
         )
+    broken = bound.verify(instance)
+    if broken:
+        raise OptschedError(f"the bound cannot be trusted: {broken[0]}")
     return bound.bound, bound.proof
 
 
 def _read(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> Schedule | Result:
+    expect_instance(instance)
     if isinstance(decided, Schedule | Result):
         return decided
     if not isinstance(decided, Mapping):

@@ -129,6 +129,24 @@ class Instance(Data, Generic[S_co, H_co]):
         save(self, path)
 
     @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read an instance of this family; `optsched.load` reads one of any.
+
+        Parameters
+        ----------
+        path
+            A ``.json`` or ``.json.gz``.
+
+        Raises
+        ------
+        InputError
+            One line with the file, the place and what would be right.
+        """
+        from optsched.instances.tables import read  # here: it needs this module
+
+        return read(cls, path)
+
+    @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """An instance from the fields of its file.
 
@@ -143,7 +161,7 @@ class Instance(Data, Generic[S_co, H_co]):
         InputError
             One line with the place, what is wrong and what would be right.
         """
-        from optsched.instances.tables import instance_from  # here: it needs this module
+        from optsched.instances.tables import instance_from
 
         return instance_from(cls, fields, f"{cls.__name__}.from_dict")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from optsched.errors import InputError, OptschedError
+from optsched.files import read_bytes
 from optsched.instances.base import INSTANCE_FORMAT, Data, Instance
-from optsched.instances.files import expect_format, validated
+from optsched.instances.files import expect_format, parse_object, validated
 from optsched.instances.plain import is_frame, plain, row_kind
 
 if TYPE_CHECKING:
@@ -17,7 +19,20 @@ D = TypeVar("D", bound=Data)
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 
 
-def instance_from(kind: type[I], fields: Mapping[str, Any], where: str) -> I:
+def read(kind: type[I], path: str | Path) -> I:
+    """An instance of a family from a file.
+
+    Raises
+    ------
+    InputError
+        One line with the file, the place and what would be right.
+    """
+    raw = parse_object(read_bytes(path), path)
+    expect_format(raw, INSTANCE_FORMAT, path)
+    return instance_from(kind, {"problem": None, **raw}, path)
+
+
+def instance_from(kind: type[I], fields: Mapping[str, Any], where: str | Path) -> I:
     """An instance from the fields of its file, in which lists of records may be frames.
 
     Raises
@@ -33,7 +48,7 @@ def instance_from(kind: type[I], fields: Mapping[str, Any], where: str) -> I:
     return record_from(kind, raw, where, kind.first_position)
 
 
-def record_from(kind: type[D], fields: Mapping[str, Any], where: str, first: int = 0) -> D:
+def record_from(kind: type[D], fields: Mapping[str, Any], where: str | Path, first: int = 0) -> D:
     """A record from its fields, in which lists of records may be frames.
 
     Raises

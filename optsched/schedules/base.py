@@ -110,7 +110,15 @@ class Evaluation:
 
     @classmethod
     def of(cls, components: dict[str, float], signs: dict[str, int]) -> Evaluation:
-        """Sum the components with their signs, without rounding in between."""
+        """Sum the components with their signs, without rounding in between.
+
+        Parameters
+        ----------
+        components
+            By name, in the objective's unit.
+        signs
+            1 or -1 by the same names.
+        """
         return cls(components, fsum(signs[name] * value for name, value in components.items()))
 
 
