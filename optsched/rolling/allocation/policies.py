@@ -11,13 +11,11 @@ from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.dispatch import RULES, Order, dispatch
 from optsched.heuristics.allocation.priced import priced_dispatch
 from optsched.instances.allocation import AllocationInstance
-from optsched.models.allocation.look_ahead import LookAhead
-from optsched.models.allocation.progress import Progress
-from optsched.models.quick import quick
+from optsched.rolling.allocation.backfilling import Backfilling, EasyBackfilling
+from optsched.rolling.allocation.conservative import ConservativeBackfilling
 from optsched.rolling.allocation.rollout import Rollout
-from optsched.rolling.policy import Factory, Policy, Settings, plain
-from optsched.schedules.allocation import AllocationSchedule, Assignment
-from optsched.solvers import Task
+from optsched.rolling.policy import Factory, Policy, Settings, heuristic_policy
+from optsched.schedules.allocation import AllocationSchedule, Assignment, Decided
 
 
 class NonPreemptive:
@@ -48,11 +46,18 @@ class NonPreemptive:
         self.held = {a.job: a for a in (Assignment(**entry) for entry in state)}
 
 
-def optimum(model: type[LookAhead], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
+def optimum(name: Literal["look-ahead", "progress"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     """The exact optimum of a snapshot objective."""
-    found = quick(model(snapshot), HEURISTICS["greedy"](snapshot, seed), Task(seed=seed, gap=1e-4, start=True))
+    from optsched.models.allocation.look_ahead import LookAhead
+    from optsched.models.allocation.progress import ProgressModel
+    from optsched.solvers import SolverSettings
+    from optsched.solvers.uncertified import solve_uncertified
+
+    model = {"look-ahead": LookAhead, "progress": ProgressModel}[name]
+    how = SolverSettings(seed=seed, gap=1e-4, start=True)
+    found = solve_uncertified(model(snapshot), HEURISTICS["greedy"](snapshot, seed), how)
     if found is None:
-        raise OptschedError(f"{model.name}: the solver found no schedule")
+        raise OptschedError(f"{name}: the solver found no schedule")
     assert isinstance(found, AllocationSchedule)
     return found
 
@@ -61,8 +66,8 @@ MARGIN = 1.1  # how much better an exact plan must be: it is made for the known 
 
 
 def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The priced dispatch, or the exact optimum of `Progress` if its known jobs end clearly better when played out."""
-    exact, rule, cost = optimum(Progress, snapshot, seed), priced_dispatch(snapshot), Rollout(snapshot).cost
+    """The priced dispatch, or the exact optimum of `ProgressModel` if its known jobs end clearly better when played out."""
+    exact, rule, cost = optimum("progress", snapshot, seed), priced_dispatch(snapshot), Rollout(snapshot).cost
     return exact if MARGIN * cost(exact) < cost(rule) else rule
 
 
@@ -77,40 +82,36 @@ def _preemptive(name: str, snapshot: AllocationInstance, seed: int) -> Allocatio
     return dispatch(snapshot, RULES[name][0])
 
 
-def _non_preemptive(name: str, settings: Settings) -> Policy:
+def _non_preemptive(name: str, settings: Settings) -> Policy[AllocationInstance, AllocationSchedule]:
     settings.allow(name)
     return NonPreemptive(RULES[name][0])
 
 
-def cut(snapshot: Any, window_s: float | None) -> Any:
-    """The snapshot itself.
-
-    Raises
-    ------
-    OptschedError : a window is asked for.
-    """
-    if window_s is not None:
-        raise OptschedError("allocation decides about the present only: it takes no window")
-    return snapshot
+def _backfilling(name: str, rule: type[Backfilling], settings: Settings) -> Backfilling:
+    settings.allow(name)
+    return rule()
 
 
-def carry_over(plan: AllocationSchedule, snapshot: AllocationInstance, passed_s: float) -> AllocationSchedule:
+def shift_plan(plan: Decided, snapshot: AllocationInstance, passed_s: float) -> AllocationSchedule:
     """The assignments of the jobs that are still there."""
+    assert isinstance(plan, AllocationSchedule)
     alive = {job.id for job in snapshot.known_jobs}
     return AllocationSchedule(assignments=tuple(a for a in plan.assignments if a.job in alive))
 
 
-RESCUE = priced_dispatch  # it never idles
+FALLBACK = priced_dispatch  # it never idles
 
-POLICIES: dict[str, Factory] = {
+POLICIES: dict[str, Factory[AllocationInstance, AllocationSchedule]] = {
     **{
-        name: plain(name, partial(_preemptive, name)) if preemptive else partial(_non_preemptive, name)
+        name: heuristic_policy(name, partial(_preemptive, name)) if preemptive else partial(_non_preemptive, name)
         for name, (_, preemptive) in RULES.items()
     },
-    "priced": plain("priced", priced_dispatch),
-    "rolling": plain("rolling", best_of_plans),
-    "rolling:look-ahead": plain("rolling:look-ahead", partial(optimum, LookAhead)),
-    "rolling:progress": plain("rolling:progress", partial(optimum, Progress)),
-    "rolling:as-in-text": plain("rolling:as-in-text", partial(proxy, "earliest")),
-    "rolling:as-printed": plain("rolling:as-printed", partial(proxy, "cheapest")),
+    "easy-backfilling": partial(_backfilling, "easy-backfilling", EasyBackfilling),
+    "conservative-backfilling": partial(_backfilling, "conservative-backfilling", ConservativeBackfilling),
+    "priced": heuristic_policy("priced", priced_dispatch),
+    "rolling": heuristic_policy("rolling", best_of_plans),
+    "rolling:look-ahead": heuristic_policy("rolling:look-ahead", partial(optimum, "look-ahead")),
+    "rolling:progress": heuristic_policy("rolling:progress", partial(optimum, "progress")),
+    "rolling:as-in-text": heuristic_policy("rolling:as-in-text", partial(proxy, "earliest")),
+    "rolling:as-printed": heuristic_policy("rolling:as-printed", partial(proxy, "cheapest")),
 }
