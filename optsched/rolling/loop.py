@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Instance
 from optsched.interrupts import heard, held
+from optsched.referee import check
 from optsched.result import Result, certified
 from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.online import online_of
 from optsched.rolling.policy import Lasting, Policy, Settings
 from optsched.rolling.policy import policy as named_policy
-from optsched.rolling.run import Run
-from optsched.rooms import room
-from optsched.schedules import check
+from optsched.rolling.run import Failure, OnFailure, Run
+from optsched.schedules.base import Schedule
 from optsched.stop import Clock
 
 SHORTEST_S = 1e-3  # period; time must go on in float64
@@ -42,9 +44,48 @@ class Interrupted(KeyboardInterrupt):
         self.decisions, self.result = decisions, result
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A policy ready for a replay.
+
+    Attributes
+    ----------
+    policy
+        The object that decides.
+    name
+        What it is called in messages and results.
+    settings
+        What it was made with.
+    """
+
+    policy: Policy[Instance, Schedule]
+    name: str
+    settings: Settings
+
+
+def prepared(
+    instance: Instance, policy: str | Policy[Any, Schedule] = "rolling", settings: Settings | None = None
+) -> Prepared:
+    """A policy for an instance, by its name or as an object.
+
+    Raises
+    ------
+    OptschedError
+        No such policy, or a setting that it does not take or that does not fit the instance.
+    """
+    settings = settings or Settings()
+    _fitting_history(instance, settings.history)
+    if isinstance(policy, str):
+        return Prepared(named_policy(instance.problem, policy, settings), policy, settings)
+    settings.allow(type(policy).__name__)
+    if isinstance(policy, type) or not (hasattr(policy, "decide") and hasattr(policy, "reset")):
+        raise OptschedError(f"a policy is a name or an object with reset(seed) and decide(snapshot), got {policy!r}")
+    return Prepared(policy, type(policy).__name__, settings)
+
+
 def replay(
     instance: Instance,
-    policy: str | Policy = "rolling",
+    policy: str | Policy[Any, Schedule] | Prepared = "rolling",
     *,
     period_s: float | None = None,
     forecast: str = "perfect",
@@ -56,45 +97,72 @@ def replay(
     every: int = EVERY,
     resume: bool = False,
     bound: float | None = None,
+    on_failure: OnFailure = "raise",
 ) -> Result:
     """Replay an instance online under a policy; what happened is judged by the referee, as an offline schedule would be.
 
     Parameters
     ----------
-    policy : a name of `policies(family)`, or an object with `reset(seed)` and `decide(snapshot)`. What may not be known yet is
-        not in the snapshot that it gets. A policy that raises, is out of time or decides something infeasible is caught, the
-        family's `RESCUE` decides instead, and the fallback is counted and logged.
-    period_s : decide at least this often while work is pending. forecast : a name of `FORECASTS`: what a snapshot shows of the
-        signals' future. settings : window, re-planning, budget of a decision, history.
-    log : called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.
-    progress : called with the same rows and what is left.
-    checkpoint : a folder that keeps the replay every `every` decisions, locked for as long as it goes on. resume : go on from
-        there. The policy needs `state()` and `restore(state)`, as every named one has; see `Lasting`.
-    bound : what is proven of every schedule, online or not, for the result's gap.
+    instance
+        The truth.
+    policy
+        A name of `policies(family)`, an object with ``reset(seed)`` and ``decide(snapshot)``, or what `prepared` returns. What
+        may not be known yet is not in the snapshot that it gets.
+    period_s
+        Decide at least this often while work is pending.
+    forecast
+        A name of `FORECASTS`: what a snapshot shows of the signals' future.
+    settings
+        Window, re-planning, budget of a decision, history.
+    seed
+        Of the policy, and of the noise of a forecast.
+    log
+        Called with one JSON-able row a decision; rows hold no wall time, so that a resumed replay logs the same.
+    progress
+        Called with the same rows and what is left.
+    checkpoint
+        A folder that keeps the replay, locked for as long as it goes on.
+    every
+        Decisions between two checkpoints.
+    resume
+        Go on from the checkpoint. The policy needs ``state()`` and ``restore(state)``, as every named one has; see `Lasting`.
+    bound
+        What is proven of every schedule, online or not, for the result's gap.
+    on_failure
+        Where the policy raises, decides something infeasible or leaves everything idle for too long, ``raise`` ends the replay
+        with `PolicyFailed`; with ``fallback`` a simple rule of the family decides instead, which is logged and counted
+        (`fallbacks` of the figures): the outcome is then not the policy's own. A decision that took longer than its budget
+        always falls back, and is counted as `out_of_time` besides.
+
+    Returns
+    -------
+    What happened as a schedule of the whole instance, judged; its `options` hold the settings and the `figures`.
 
     Raises
     ------
-    OptschedError : no such policy or forecast, a setting that it does not take, the family has no replay, or a checkpoint that
-        cannot be used.
-    Interrupted : a KeyboardInterrupt, with what had happened until then.
+    PolicyFailed
+        The policy raised, or decided what cannot be carried out: an OptschedError, from what was raised.
+    OptschedError
+        No such policy or forecast, a setting that it does not take, the family has no replay, or a checkpoint that cannot be
+        used.
+    Interrupted
+        A KeyboardInterrupt, with what had happened until then.
     """
-    settings, clock = settings or Settings(), Clock()
-    _fitting_history(instance, settings.history)
-    if not isinstance(policy, str):
-        settings.allow(type(policy).__name__)
-        if not (hasattr(policy, "decide") and hasattr(policy, "reset")):
-            raise OptschedError(f"a policy is a name or an object with reset(seed) and decide(snapshot), got {policy!r}")
-    acting = named_policy(instance.problem, policy, settings) if isinstance(policy, str) else policy
-    name = policy if isinstance(policy, str) else type(policy).__name__
+    clock = Clock()
+    ready = policy if isinstance(policy, Prepared) else prepared(instance, policy, settings)
+    acting, name, settings = ready.policy, ready.name, ready.settings
+    if on_failure not in get_args(OnFailure):
+        raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
     if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
         raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
     if checkpoint is not None and not isinstance(acting, Lasting):
         raise OptschedError(f"policy {name} cannot be kept in a checkpoint: it has no state() and restore(state)")
-    simulator = room("rolling", instance.problem).SIMULATOR(instance, period_s, named_forecast(forecast), seed)
+    online = online_of(instance.problem)
+    simulator = online.simulator(instance, period_s, named_forecast(forecast), seed)
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)
-    run = Run(simulator, acting, room("rolling", instance.problem).RESCUE, seed)
+    run = Run(simulator, acting, online.fallback, seed, name, on_failure)
     options: dict[str, Any] = {"policy": name, "period_s": period_s, "forecast": forecast}
     for word in ("window_s", "replan_s", "budget_s"):
         options[word] = getattr(settings, word)
@@ -134,7 +202,7 @@ def replay(
                     progress(step.row | {"left": run.simulator.unfinished})
             if keeper is not None:
                 keeper.save(_memory(run), spent + clock.elapsed_s())
-            return result("iteration_limit")
+            return result("completed")
     except KeyboardInterrupt as stopped:
         if not run.whole:
             raise
@@ -191,6 +259,8 @@ def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> fl
             said = "does not follow from the lines before: another program, or another version of it, has written it"
             raise InputError(keeper.folder / LOG, f"line {number}", said)
         rows.append(line)
+    if len(run.counts.fallbacks) > run.counts.late:
+        run.meet(Failure(f"its checkpoint {keeper.folder} has fallbacks, e.g. {run.counts.fallbacks[0]}"), None)
     if kept is not None:
         try:
             run.policy.restore(kept.memory)

@@ -5,21 +5,52 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from optsched.errors import CertificateError
+from optsched.errors import CertificateError, OptschedError
+from optsched.instances.base import Instance
 from optsched.interrupts import check, heard
+from optsched.referee import evaluate, parse
 from optsched.result import Result
 from optsched.rolling.budget import OutOfTime
 from optsched.rolling.policy import Policy
 from optsched.rolling.simulator import Simulator
-from optsched.schedules import evaluate, parse
 from optsched.schedules.base import Schedule
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
 ALL_JUDGED = 256  # decisions, of which each shows the objective so far
+OnFailure = Literal["raise", "fallback"]
+
+
+class PolicyFailed(OptschedError):
+    """A policy raised, or decided what cannot be carried out; the cause is what it raised.
+
+    Attributes
+    ----------
+    policy
+        Its name.
+    time_s
+        When, in seconds of the replay; None where a checkpoint tells of it.
+    reason
+        What was wrong.
+    """
+
+    def __init__(self, policy: str, time_s: float | None, reason: str) -> None:
+        self.policy, self.time_s, self.reason = policy, time_s, reason
+        when = "" if time_s is None else f" at {time_s:,.10g} s"
+        way_out = "on_failure='fallback' lets a simple rule decide instead"
+        super().__init__(" ".join(f"the policy failed{when}: {reason} ({way_out})".split()))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a policy's decision is not carried out: what it raised or decided, or that its budget was spent (`late`)."""
+
+    reason: str
+    late: bool = False
+    cause: Exception | None = None
 
 
 def judged(count: int) -> bool:
@@ -36,18 +67,21 @@ class Counts:
 
     seconds: list[float] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
+    late: int = 0
 
-    def add(self, seconds: float, fallback: str | None) -> None:
+    def add(self, seconds: float, failure: Failure | None) -> None:
         """One more decision."""
         self.seconds.append(seconds)
-        self.fallbacks += [] if fallback is None else [fallback]
+        self.fallbacks += [] if failure is None else [failure.reason]
+        self.late += failure is not None and failure.late
 
     def figures(self) -> dict[str, float]:
-        """Decisions, fallbacks, and seconds a decision (median, 99th percentile)."""
+        """Decisions, fallbacks and how many of them for want of time, and seconds a decision (median, 99th percentile)."""
         spent = np.array(self.seconds or [0.0])
         return {
             "decisions": len(self.seconds),
             "fallbacks": len(self.fallbacks),
+            "out_of_time": self.late,
             "decision_s_median": float(np.median(spent)),
             "decision_s_p99": float(np.quantile(spent, 0.99)),
         }
@@ -67,21 +101,37 @@ class Run:
 
     Attributes
     ----------
-    stalls : decisions in a row that left everything idle. given_up : they were too many, and the policy is asked no more.
-    whole : whether no decision is half carried out.
+    name
+        Of the policy, for messages.
+    on_failure
+        ``raise`` ends the replay where the policy fails; a spent budget is no failure.
+    stalls
+        Decisions in a row that left everything idle.
+    given_up
+        They were too many, and the policy is asked no more.
+    whole
+        Whether no decision is half carried out.
     """
 
-    simulator: Simulator
-    policy: Policy
-    rescue: Callable[[Any, int], Any]
+    simulator: Simulator[Instance, Schedule]
+    policy: Policy[Instance, Schedule]
+    rescue: Callable[[Instance, int], Schedule]
     seed: int
+    name: str
+    on_failure: OnFailure = "raise"
     counts: Counts = field(default_factory=Counts)
     stalls: int = 0
     given_up: bool = False
     whole: bool = True
 
     def step(self, costs: bool) -> Step | None:
-        """Decide once, and carry it out; None when nothing is left to decide. Only the deciding can be interrupted."""
+        """Decide once, and carry it out; None when nothing is left to decide. Only the deciding can be interrupted.
+
+        Raises
+        ------
+        PolicyFailed
+            Where that is asked for; nothing of the decision has been carried out.
+        """
         simulator = self.simulator
         self.given_up = self.given_up or self.stalls > MOST_STALLS
         with heard():
@@ -89,7 +139,9 @@ class Run:
             if snapshot is None:
                 return None
             began = time.perf_counter()
-            part, failure = (None, "nothing got on for too long") if self.given_up else self._decide(snapshot)
+            part, failure = (None, self._idle()) if self.given_up else self._decide(snapshot)
+            if failure is not None:
+                self.meet(failure, simulator.now_s)
             if part is None:
                 part = simulator.present(self.rescue(snapshot, self.seed))
             seconds = time.perf_counter() - began
@@ -98,10 +150,16 @@ class Run:
         row["decision"] = self._apply(part)
         costs = costs and judged(len(self.counts.seconds))
         self.counts.add(seconds, failure)
-        row |= {"fallback": failure} if failure else {}
+        row |= {"fallback": failure.reason} if failure else {}
         if costs:
             row["objective"] = evaluate(simulator.truth, simulator.history()).objective
-        return Step(row, {"seconds": seconds, "decision": part.model_dump(mode="json")})
+        late = {"late": True} if failure is not None and failure.late else {}
+        return Step(row, {"seconds": seconds, "decision": part.model_dump(mode="json")} | late)
+
+    def meet(self, failure: Failure, time_s: float | None) -> None:
+        """End the replay for a failure of the policy, where that is asked for."""
+        if self.on_failure == "raise" and not failure.late:
+            raise PolicyFailed(self.name, time_s, failure.reason) from failure.cause
 
     def again(self, row: dict[str, Any], kept: dict[str, Any]) -> bool:
         """Carry out what a line of a log tells, without asking the policy; whether it comes out as it is told."""
@@ -110,7 +168,8 @@ class Run:
         if not simulator.due() or (simulator.now_s, simulator.event) != (row["time_s"], row["event"]):
             return False
         done = self._apply(parse(simulator.truth.problem, kept["decision"], "decision"))
-        self.counts.add(float(kept["seconds"]), row.get("fallback"))
+        told = row.get("fallback")
+        self.counts.add(float(kept["seconds"]), None if told is None else Failure(told, kept.get("late", False)))
         return bool(done == row["decision"])
 
     def _apply(self, part: Schedule) -> list[dict[str, Any]]:
@@ -120,18 +179,28 @@ class Run:
         self.whole = True
         return done
 
-    def _decide(self, snapshot: Any) -> tuple[Schedule | None, str | None]:
+    def _idle(self) -> Failure:
+        return Failure(f"{self.name} left everything idle for {MOST_STALLS} decisions: nothing got on for too long")
+
+    def _decide(self, snapshot: Any) -> tuple[Schedule | None, Failure | None]:
         """The present part of the policy's decision, or None and what was wrong with it."""
-        name = getattr(self.policy, "name", type(self.policy).__name__)
+        name = self.name
         try:
             decision = self.policy.decide(snapshot)
             decision = decision.schedule if isinstance(decision, Result) else decision
-            broken = self.simulator.refuses(snapshot, decision)
-            part = None if broken else self.simulator.present(decision)
         except CertificateError:
             raise
         except OutOfTime as error:
-            return None, f"{name} {error}"
+            return None, Failure(f"{name} {error}", late=True)
         except Exception as error:
-            return None, f"{name} raised {type(error).__name__}: {error}"
-        return part, f"{name}: {broken[0]}" if broken else None
+            return None, Failure(f"{name} raised {type(error).__name__}: {error}", cause=error)
+        if not isinstance(decision, Schedule):
+            said = f"{name} returned {type(decision).__name__}, expected a schedule of {self.simulator.truth.problem}"
+            return None, Failure(said)
+        try:
+            broken = self.simulator.refuses(snapshot, decision)
+            part = None if broken else self.simulator.present(decision)
+        except Exception as error:
+            said = f"{name} returned {type(decision).__name__}, which cannot be judged: {type(error).__name__}: {error}"
+            return None, Failure(said, cause=error)
+        return part, Failure(f"{name}: {broken[0]}") if broken else None

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from optsched.registry import family as family_named
 from optsched.rolling.budget import Budgeted, OutOfTime
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
-from optsched.rooms import room
 from tests.oracle import tiny
 
 BUDGET = Settings(budget_s=0.3)
@@ -36,7 +36,7 @@ class Sane:
 
     def decide(self, snapshot: Any) -> Any:
         self.seen.append(snapshot.now)
-        return room("heuristics", snapshot.problem).HEURISTICS["greedy"](snapshot, 0)
+        return family_named(snapshot.problem).heuristics()["greedy"](snapshot, 0)
 
 
 class Hangs(Sane):
@@ -83,7 +83,7 @@ class Confuses(Sane):
 
     def decide(self, snapshot: Any) -> Any:
         other: Any = tiny.geo(0)
-        return room("heuristics", "geo").HEURISTICS["greedy"](other, 0)
+        return family_named("geo").heuristics()["greedy"](other, 0)
 
 
 class IsLate(Sane):
@@ -110,9 +110,10 @@ BROKEN = [
 def test_whatever_goes_wrong_is_caught_by_name(policy: type[Sane], word: str) -> None:
     """Every decision falls back on the greedy, which starts all three jobs; nobody waits much longer than the budget."""
     began, rows = time.monotonic(), []
-    result = replay(batch(), policy(), settings=BUDGET, log=rows.append)
+    result = replay(batch(), policy(), settings=BUDGET, log=rows.append, on_failure="fallback")
     assert time.monotonic() - began < 3 * 0.3 + 4
     assert result.options["figures"]["fallbacks"] == 3
+    assert result.options["figures"]["out_of_time"] == (3 if policy is Hangs else 0)
     assert result.message is not None
     assert policy.__name__ in result.message
     assert word in result.message
@@ -122,7 +123,7 @@ def test_whatever_goes_wrong_is_caught_by_name(policy: type[Sane], word: str) ->
 
 @pytest.mark.parametrize("policy", [Raises, SaysNothing, SaysNonsense, Confuses, IsLate])
 def test_the_same_without_a_budget(policy: type[Sane]) -> None:
-    result = replay(batch(), policy())
+    result = replay(batch(), policy(), on_failure="fallback")
     assert result.options["figures"]["fallbacks"] == 3
     assert policy.__name__ in (result.message or "")
     assert result.objective == pytest.approx(3)

@@ -1,0 +1,137 @@
+"""A policy that fails ends its replay, unless somebody asks for a fallback; whose outcome that is, is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import Settings
+from optsched.rolling.run import MOST_STALLS, PolicyFailed
+from optsched.schedules.allocation import AllocationSchedule
+from tests.rolling.test_budget import (
+    Confuses,
+    Dies,
+    Hangs,
+    HangsInOneSlot,
+    IsLate,
+    Raises,
+    Sane,
+    SaysNonsense,
+    SaysNothing,
+    batch,
+)
+
+FAILING = [
+    (Raises, "Raises raised ZeroDivisionError: oops"),
+    (SaysNothing, "SaysNothing returned NoneType, expected a schedule of deferrable"),
+    (SaysNonsense, "SaysNonsense returned str, expected a schedule of deferrable"),
+    (Confuses, "Confuses"),
+    (IsLate, "IsLate: starts after its latest slot"),
+]
+
+
+@pytest.mark.parametrize(("policy", "word"), FAILING)
+def test_a_failing_policy_raises(policy: type[Sane], word: str) -> None:
+    with pytest.raises(PolicyFailed) as failed:
+        replay(batch(), policy())
+    assert str(failed.value).startswith(f"the policy failed at 0 s: {word}")
+    assert "\n" not in str(failed.value)
+    assert (failed.value.policy, failed.value.time_s) == (policy.__name__, 0.0)
+
+
+def test_what_was_raised_is_the_cause() -> None:
+    with pytest.raises(optsched.OptschedError) as failed:
+        optsched.replay(batch(), Raises())
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
+
+
+def test_a_worker_that_dies_is_a_failure() -> None:
+    with pytest.raises(PolicyFailed, match="its worker died"):
+        replay(batch(), Dies(), settings=Settings(budget_s=30))
+
+
+def test_a_budget_falls_back_by_design() -> None:
+    """Whatever happens to failures: it is asked for, counted, and told."""
+    result = replay(batch(), HangsInOneSlot(), settings=Settings(budget_s=0.5))
+    figures = result.options["figures"]
+    assert (figures["decisions"], figures["fallbacks"], figures["out_of_time"]) == (3, 1, 1)
+    assert "HangsInOneSlot took more than 0.5 s" in (result.message or "")
+
+
+class Idles:
+    def reset(self, seed: int) -> None: ...
+
+    def decide(self, snapshot: Any) -> AllocationSchedule:
+        return AllocationSchedule(assignments=())
+
+
+def test_leaving_everything_idle_is_a_failure(examples: Path) -> None:
+    armida = optsched.load(examples / "armida.json")
+    with pytest.raises(PolicyFailed, match=f"Idles left everything idle for {MOST_STALLS} decisions"):
+        replay(armida, Idles())
+    assert replay(armida, Idles(), on_failure="fallback").options["figures"]["fallbacks"] > 0
+
+
+def test_words(examples: Path) -> None:
+    with pytest.raises(optsched.OptschedError, match="on_failure is 'raise' or 'fallback', got 'ignore'"):
+        replay(batch(), "fifo", on_failure="ignore")  # type: ignore[arg-type]
+
+
+class Later(Sane):
+    """Raises in the second decision, and can be kept."""
+
+    def decide(self, snapshot: Any) -> Any:
+        if snapshot.now == 1:
+            raise ZeroDivisionError("oops")
+        return super().decide(snapshot)
+
+    def state(self) -> Any:
+        return self.seen
+
+    def restore(self, state: Any) -> None:
+        self.seen = list(state)
+
+
+class Mended(Later):
+    def decide(self, snapshot: Any) -> Any:
+        return Sane.decide(self, snapshot)
+
+
+Mended.__name__ = "Later"
+
+
+def test_a_replay_that_failed_goes_on_once_the_policy_is_mended(tmp_path: Path) -> None:
+    with pytest.raises(PolicyFailed, match="failed at 300 s"):
+        replay(batch(), Later(), checkpoint=tmp_path, every=1)
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
+    result = replay(batch(), Mended(), checkpoint=tmp_path, resume=True)
+    assert result.options["figures"]["fallbacks"] == 0
+    assert result.objective == pytest.approx(3)
+
+
+def test_a_checkpoint_with_fallbacks_is_nobodys_own(tmp_path: Path) -> None:
+    whole = replay(batch(), Later(), checkpoint=tmp_path, on_failure="fallback")
+    assert whole.options["figures"]["fallbacks"] == 1
+    with pytest.raises(PolicyFailed, match=r"has fallbacks, e\.g\. Later raised"):
+        replay(batch(), Later(), checkpoint=tmp_path, resume=True)
+    again = replay(batch(), Later(), checkpoint=tmp_path, resume=True, on_failure="fallback")
+    assert again.schedule == whole.schedule
+    assert again.options["figures"]["fallbacks"] == 1
+
+
+class HangsAndStays(Hangs, Later):
+    decide = Hangs.decide
+
+
+def test_spent_budgets_are_told_apart_after_resuming(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"settings": Settings(budget_s=0.2), "checkpoint": tmp_path}
+    replay(batch(), HangsAndStays(), **given)
+    kept = [json.loads(line)["kept"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert all(row["late"] for row in kept)
+    figures = replay(batch(), HangsAndStays(), resume=True, **given).options["figures"]
+    assert (figures["fallbacks"], figures["out_of_time"]) == (3, 3)
