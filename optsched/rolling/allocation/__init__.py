@@ -1,8 +1,14 @@
 """allocation while time passes."""
 
-from optsched.rolling.allocation.policies import POLICIES, RESCUE, carry_over, cut
+from optsched.instances.allocation import AllocationInstance
+from optsched.rolling.allocation.policies import FALLBACK, POLICIES, shift_plan
+from optsched.rolling.allocation.served import of_history
 from optsched.rolling.allocation.simulator import AllocationSimulator
+from optsched.rolling.online import Online
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule
 
-SIMULATOR = AllocationSimulator
+ONLINE = Online[AllocationInstance, AllocationSchedule | AllocationHistory](
+    simulator=AllocationSimulator, policies=POLICIES, fallback=FALLBACK, shift_plan=shift_plan
+)
 
-__all__ = ["POLICIES", "RESCUE", "SIMULATOR", "AllocationSimulator", "carry_over", "cut"]
+__all__ = ["ONLINE", "AllocationSimulator", "of_history"]
