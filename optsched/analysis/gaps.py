@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from optsched.analysis.bounds import Bound, bounded, given_bound, quick_bound
+from optsched.analysis.metrics import METRICS, metrics
 from optsched.instances.base import Instance
-from optsched.methods import method
+from optsched.methods import Method, method
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import replay
-from optsched.rooms import room
+from optsched.rolling.policy import Policy
+from optsched.rolling.run import OnFailure
+from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
 if TYPE_CHECKING:
@@ -18,51 +22,123 @@ if TYPE_CHECKING:
 
 def compare(
     instance: Instance,
-    methods: Iterable[str] = (),
-    policies: Iterable[str] = (),
+    methods: Iterable[str | Method[Instance]] = (),
+    policies: Iterable[str | Policy[Any, Schedule]] = (),
     *,
     time_limit: float | None = 60.0,
     seed: int = 0,
+    bound: Result | float | None = None,
+    on_failure: OnFailure = "raise",
     **replaying: Any,
 ) -> pd.DataFrame:
     """Solve by methods and replay under policies, each against the best bound that is proven for it.
 
     Parameters
     ----------
-    methods, policies : names of ``optsched methods`` and of `rolling.policy.policies`. time_limit : seconds of a method.
-    replaying : what `replay` takes, e.g. ``forecast="yesterday"``.
+    instance
+        What is given.
+    methods
+        Names of ``optsched methods``, or methods.
+    policies
+        Names of ``optsched replay --help``, or objects with ``reset(seed)`` and ``decide(snapshot)``.
+    time_limit
+        Seconds of each method; None for none.
+    seed
+        Of all of them.
+    bound
+        A bound that is known already, of every schedule's realised objective: a result with one, or a number. By default
+        replays are held against the family's bound on whoever knows everything, or a better one of the methods.
+    on_failure
+        Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
+        happened was not its doing.
+    **replaying
+        What `replay` takes besides, e.g. ``forecast="yesterday"``.
 
     Returns
     -------
-    A row each with instance, kind (``offline`` or ``online``), name, objective, bound, gap, seconds and termination. A
-    snapshot's proxy and a replay's realised cost are bounded apart; where both mean the same, the best bound holds for all.
+    pandas.DataFrame
+        A row each, methods first and failed policies last, with
+
+        - ``instance``, ``kind`` (``offline`` or ``online``), ``name``;
+        - ``objective``, by the referee, in the objective's unit; None for a policy that failed;
+        - ``bound`` and ``gap``, relative to the objective: the best bound that is proven of what the row is judged by; a
+          snapshot's proxy and a replay's realised cost are bounded apart;
+        - ``seconds`` of wall time, and ``termination``;
+        - ``decisions``, ``fallbacks`` and ``out_of_time`` of a replay: how often the policy decided, how often a simple rule
+          had to, and how many of these because a budget was spent;
+        - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one.
+
+    Raises
+    ------
+    PolicyFailed
+        A policy raised, or decided what cannot be carried out.
+    OptschedError
+        A name, a bound or a setting that cannot be used.
     """
     import pandas as pd
 
-    solved = [method(name, instance.problem)(instance, stop=Stop(seconds=time_limit), seed=seed) for name in methods]
-    played = [replay(instance, name, seed=seed, **replaying) for name in policies]
-    bounds: dict[str | None, float] = {}
-    if played:
-        kind = played[0].objective_kind
-        bounds[kind] = room("decomposition", instance.problem).clairvoyant(instance)
-    for result in solved:
-        if result.bound is not None:
-            tighter = max if instance.sense == "minimize" else min
-            bounds[result.objective_kind] = tighter(result.bound, bounds.get(result.objective_kind, result.bound))
-    rows = [_row(instance, "offline", r.method, r, bounds) for r in solved]
-    rows += [_row(instance, "online", r.options["policy"], r, bounds) for r in played]
+    known = None if bound is None else given_bound(instance, bound)
+    solvers = [method(m, instance.problem) if isinstance(m, str) else m for m in methods]
+    solved = [solver(instance, stop=Stop(seconds=time_limit), seed=seed) for solver in solvers]
+    played = [replay(instance, p, seed=seed, on_failure=on_failure, **replaying) for p in policies]
+    bounds = best_bounds(instance, solved, played, known)
+    rows = [row(instance, "offline", result.method, result, bounds) for result in solved]
+    rows += [row(instance, "online", result.options["policy"], result, bounds) for result in ranked(played)]
     return pd.DataFrame(rows)
 
 
-def _row(instance: Instance, kind: str, name: str, result: Result, bounds: dict[str | None, float]) -> dict[str, Any]:
-    bound = bounds.get(result.objective_kind)
-    return {
+def failed(result: Result) -> bool:
+    """Whether somebody else has decided in a policy's place, but for want of time."""
+    figures = result.options.get("figures", {})
+    return bool(figures.get("fallbacks", 0) > figures.get("out_of_time", 0))
+
+
+def ranked(results: Iterable[Result]) -> list[Result]:
+    """As they come, those of policies that failed last."""
+    return sorted(results, key=failed)
+
+
+def best_bounds(instance: Instance, solved: list[Result], played: list[Result], known: Bound | None) -> dict[str | None, float]:
+    """The best bound by what it is about: methods' own, what is known, and for replays a quick one.
+
+    Raises
+    ------
+    OptschedError
+        What is claimed to be known is beaten by a schedule.
+    """
+    bounds: dict[str | None, float] = {}
+    tighter = max if instance.sense == "minimize" else min
+    for result in solved:
+        if result.bound is not None:
+            bounds[result.objective_kind] = tighter(result.bound, bounds.get(result.objective_kind, result.bound))
+    kind = played[0].objective_kind if played else None
+    if played and known is None:
+        known = quick_bound(instance, seconds=0)  # without a clock: equal seeds, equal tables
+    if known is not None and (played or not any(result.objective_kind == "proxy" for result in solved)):
+        bounds[kind] = tighter(known.value, bounds.get(kind, known.value))
+    for result in (*solved, *played):
+        if result.objective_kind == kind and known is not None:
+            bounded(instance, result, known)  # refuses what is beaten
+    return bounds
+
+
+def row(
+    instance: Instance, kind: str, name: str, result: Result, bounds: dict[str | None, float]
+) -> dict[str, str | float | None]:
+    """A row of the table."""
+    bound, own = bounds.get(result.objective_kind), not failed(result)
+    objective = result.objective if own else None
+    figures = result.options.get("figures", {})
+    found = (metrics(instance, result.schedule) if own else None) or {}
+    told: dict[str, str | float | None] = {
         "instance": instance.name,
         "kind": kind,
         "name": name,
-        "objective": result.objective,
+        "objective": objective,
         "bound": bound,
-        "gap": relative_gap(result.objective, bound),
+        "gap": relative_gap(objective, bound),
         "seconds": result.timings_s.total,
         "termination": result.termination,
     }
+    told |= {word: figures.get(word) for word in ("decisions", "fallbacks", "out_of_time")}
+    return told | {word: found.get(word) for word in METRICS}

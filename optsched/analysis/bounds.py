@@ -1,0 +1,133 @@
+"""What no policy can do better than: quickly, or from what somebody has proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from optsched.certificate import beats, relative_gap, settled
+from optsched.errors import OptschedError
+from optsched.instances.base import Instance
+from optsched.methods import bounding
+from optsched.referee import evaluate
+from optsched.registry import family_of
+from optsched.result import Result
+from optsched.stop import Clock, Stop
+
+SECONDS = 5.0  # for a bound that several rows are held against
+LEAST = 0.2  # seconds, with which the decomposition begins at all
+CLOSE = 0.01  # gap at which a quick bound is good enough
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the realised objective of every schedule, online or not.
+
+    Attributes
+    ----------
+    value
+        In the objective's unit.
+    kind
+        Where it comes from, in a few words.
+    """
+
+    value: float
+    kind: str
+
+
+def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
+    """The best bound that is to be had quickly.
+
+    The family's own bound on whoever knows everything; and where schedules made beforehand are judged as those that happened
+    are, that of its decomposition, for what is left of the time or until it is within 1 % of a schedule.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    seconds
+        For both; but the family's own bound takes as long as it takes.
+
+    Returns
+    -------
+    None where there is none.
+    """
+    clock, found = Clock(), []
+    made = bounding(instance.problem).get("decomposition")
+    try:
+        clairvoyant = family_of(instance).clairvoyant(instance)
+        if clairvoyant is not None:
+            found.append(Bound(clairvoyant, "clairvoyant"))
+        left = seconds - clock.elapsed_s()
+        if made is not None and not _has_proxy(instance) and left > LEAST:
+            result = made()(instance, stop=Stop(seconds=left, gap=CLOSE))
+            if result.termination == "interrupted":
+                raise KeyboardInterrupt
+            found += [] if result.bound is None else [Bound(result.bound, "decomposition")]
+    except OptschedError:
+        pass  # e.g. where jobs may be evicted
+    tighter = max if instance.sense == "minimize" else min
+    return tighter(found, key=lambda bound: bound.value) if found else None
+
+
+def proven_bound(instance: Instance, result: Result) -> Bound:
+    """The bound of a result, where it holds for what happens in a replay too.
+
+    Raises
+    ------
+    OptschedError
+        It is about another instance, has no bound, was edited, or its bound is of a snapshot's proxy.
+    """
+    if result.problem != instance.problem or result.instance.sha256 != instance.sha256:
+        raise OptschedError(
+            f"its bound is of another instance, {result.instance.name!r}: nothing follows for {instance.name!r}"
+        )
+    broken = result.verify(instance)
+    if broken:
+        raise OptschedError(f"its bound cannot be trusted: {broken[0]}")
+    if result.bound is None:
+        raise OptschedError("it has no bound: solve the instance by a method that proves one")
+    if _has_proxy(instance) and result.objective_kind != "realised":
+        raise OptschedError("its bound is of a snapshot's proxy, what happens in a replay is judged by what it really costs")
+    return Bound(result.bound, f"{result.method}, given")
+
+
+def given_bound(instance: Instance, given: Bound | Result | float) -> Bound:
+    """A bound that somebody knows: a result's, or a number.
+
+    Raises
+    ------
+    OptschedError
+        It cannot be used.
+    """
+    if isinstance(given, Bound):
+        return given
+    if isinstance(given, Result):
+        return proven_bound(instance, given)
+    if not isfinite(given):
+        raise OptschedError(f"a bound is a finite number, got {given}")
+    return Bound(float(given), "given")
+
+
+def _has_proxy(instance: Instance) -> bool:
+    """Whether methods of the family minimise something else than what is realised."""
+    return any(kind.objective_kind == "proxy" for kind in family_of(instance).schedules)
+
+
+def bounded(instance: Instance, result: Result, bound: Bound | None, **options: object) -> Result:
+    """A result with a bound that was found elsewhere, and further options.
+
+    Raises
+    ------
+    OptschedError
+        The result beats it: it is none.
+    """
+    result = result.model_copy(update={"options": result.options | options})
+    if bound is None or result.schedule is None or result.objective is None:
+        return result.sealed()
+    value, proof = settled(instance, evaluate(instance, result.schedule), bound.value, None)
+    if beats(instance, result.objective, value):
+        said = f"{bound.value:.9g} ({bound.kind}) is no bound: {result.method} has {result.objective:.9g}"
+        raise OptschedError(f"{said}, which the referee confirms")
+    told = {"bound": value, "proof": proof, "gap": relative_gap(result.objective, value)}
+    return result.model_copy(update=told).sealed()
