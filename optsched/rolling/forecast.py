@@ -16,6 +16,7 @@ Forecast = Callable[[Floats, int, int, int], Floats]
 """(series of shape (R, T), present index, indices a day, seed) -> present and believed future, shape (R, T - now)."""
 
 DAY_AHEAD_ERROR = 0.1
+LARGEST_ERROR = 100.0  # relative: whoever wants more has meant per cent
 WAVES = 16  # cosines whose mean is the correlation of one innovation over target slots
 ALIKE_DAYS = 1 / 8  # targets three hours apart share 61 % of an innovation, six hours apart 13 %
 
@@ -112,17 +113,18 @@ def forecast(name: str) -> Forecast:
 
     Raises
     ------
-    OptschedError : no such forecast, or an error that is no number from 0 on.
+    OptschedError : no such forecast, or an error that is no number from 0 to below 100.
     """
-    word, _, value = name.partition(":")
-    if word not in FORECASTS or (value and word != "noisy"):
+    word, colon, value = name.partition(":")
+    if word not in FORECASTS or (colon and word != "noisy"):
         raise OptschedError(f"no forecast {name!r}, there are: {', '.join(FORECASTS)}; noisy takes an error, as in noisy:0.2")
-    if not value:
+    if not colon:
         return FORECASTS[word]
     try:
         error = float(value)
     except ValueError:
         error = -1.0
-    if not 0 <= error < 100:
-        raise OptschedError(f"the error of a noisy forecast is a number from 0 on, e.g. noisy:0.2, got {value!r}")
+    if not 0 <= error < LARGEST_ERROR:
+        said = f"the error of noisy is a number from 0 to below {LARGEST_ERROR:g}, e.g. noisy:0.2 for 20 %, got {value!r}"
+        raise OptschedError(said)
     return partial(noisy, error=error)
