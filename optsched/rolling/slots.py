@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, Instance
+from optsched.referee import check
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
-from optsched.schedules import check
 from optsched.schedules.base import Schedule, Violation
 
 
@@ -27,7 +27,17 @@ def whole_slots(what: str, seconds: float, slot_s: float) -> int:
     return round(seconds / slot_s)
 
 
-class SlotSimulator(ABC):
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
+
+
+def entries(decision: Schedule) -> Iterable[Any]:
+    """The starts of a decision."""
+    starts: Iterable[Any] = getattr(decision, "starts", ())
+    return starts
+
+
+class SlotSimulator(ABC, Generic[I, S]):
     """A job may be started in the slots of its window; a decision is a plan, of which only the present slot is carried out.
 
     It is time to decide when a job is submitted or ends, where the last decision planned something, and every `period_s`.
@@ -39,20 +49,24 @@ class SlotSimulator(ABC):
 
     stalled: ClassVar[bool] = False
 
-    def __init__(self, truth: Any, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
+    truth: I
+
+    def __init__(self, truth: I, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.truth, self.forecast, self.seed = truth, forecast, seed
-        self.period = self.default_period() if period_s is None else whole_slots("period", period_s, truth.slot_s)
+        self._slotted: Any = truth  # with jobs and slots, as every family has that is replayed like this
+        self.period = self.default_period() if period_s is None else whole_slots("period", period_s, self._slotted.slot_s)
         self.event = "submitted"
-        submitted = truth.columns.submitted
+        submitted = self._slotted.columns.submitted
         self.order = np.argsort(submitted, kind="stable")
         self.submissions = submitted[self.order]
         self.seen = 0
         self.waiting: list[int] = []
-        self.index = {job.id: j for j, job in enumerate(truth.jobs)}
-        self.load: Floats = np.zeros((self.places, truth.horizon))
+        self.index = {job.id: j for j, job in enumerate(self._slotted.jobs)}
+        self.load: Floats = np.zeros((self.places, self._slotted.horizon))
         self.ends: set[int] = set()
         self.started: dict[int, dict[str, Any]] = {}
-        self.now = int(self.submissions[0]) if len(self.submissions) else truth.horizon
+        self.told: list[Any] = []  # a history's entries, each made once
+        self.now = int(self.submissions[0]) if len(self.submissions) else self._slotted.horizon
         self._submit()
 
     places: int = 1
@@ -70,7 +84,7 @@ class SlotSimulator(ABC):
         """Whether a waiting job can still be run."""
 
     @abstractmethod
-    def show(self) -> Instance:
+    def show(self) -> I:
         """The instance of what may be known now."""
 
     @abstractmethod
@@ -92,7 +106,7 @@ class SlotSimulator(ABC):
     @property
     def now_s(self) -> float:
         """The present in seconds."""
-        return self.now * float(self.truth.slot_s)
+        return self.now * float(self._slotted.slot_s)
 
     @property
     def unfinished(self) -> int:
@@ -107,31 +121,31 @@ class SlotSimulator(ABC):
 
     def due(self) -> bool:
         """Go to the next submission where nothing waits."""
-        while not self.waiting and self.seen < len(self.submissions) and self.now < self.truth.horizon:
+        while not self.waiting and self.seen < len(self.submissions) and self.now < self._slotted.horizon:
             self.now, self.event = int(self.submissions[self.seen]), "submitted"
             self._submit()
-        return bool(self.waiting) and self.now < self.truth.horizon
+        return bool(self.waiting) and self.now < self._slotted.horizon
 
-    def snapshot(self) -> Instance | None:
+    def snapshot(self) -> I | None:
         """The waiting jobs re-based to the present, the capacity left, and what is believed of the signals."""
         return self.show() if self.due() else None
 
-    def refuses(self, snapshot: Instance, decision: Schedule) -> list[Violation]:
+    def refuses(self, snapshot: I, decision: S) -> list[Violation]:
         """The referee's word on the whole plan."""
         return check(snapshot, decision)
 
-    def present(self, decision: Any) -> Schedule:
+    def present(self, decision: S) -> S:
         """What it wants done now, and the next thing that it wants done later: until then nobody is asked."""
-        now = [start for start in decision.starts if self.next_slot(start) <= 0]
-        later = [start for start in decision.starts if self.next_slot(start) > 0]
+        starts = entries(decision)
+        now = [start for start in starts if self.next_slot(start) <= 0]
+        later = [start for start in starts if self.next_slot(start) > 0]
         first = [min(later, key=self.next_slot)] if later else []
-        part: Schedule = decision.model_copy(update={"starts": tuple(now + first)})
-        return part
+        return decision.model_copy(update={"starts": tuple(now + first)})
 
-    def apply(self, decision: Any) -> list[dict[str, Any]]:
+    def apply(self, decision: S) -> list[dict[str, Any]]:
         """Start what is to start now, and go to the next event."""
         done, planned = [], []
-        for start in decision.starts:
+        for start in entries(decision):
             job = self.index[start.job]
             happened = self.carry_out(start, job)
             if happened is not None:
@@ -139,12 +153,12 @@ class SlotSimulator(ABC):
             if job not in self.started:
                 planned.append(self.now + max(1, self.next_slot(start)))
         self.waiting = [j for j in self.waiting if j not in self.started]
-        coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else self.truth.horizon
-        events = {"submitted": coming, "planned": min(planned, default=self.truth.horizon)}
+        coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else self._slotted.horizon
+        events = {"submitted": coming, "planned": min(planned, default=self._slotted.horizon)}
         if self.waiting:
             self.ends = {end for end in self.ends if end > self.now}
-            events |= {"ended": min(self.ends, default=self.truth.horizon), "period": self.next_period()}
-            events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=self.truth.horizon)}
+            events |= {"ended": min(self.ends, default=self._slotted.horizon), "period": self.next_period()}
+            events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=self._slotted.horizon)}
         until = min(events.values())
         self.event = "+".join(name for name, slot in events.items() if slot == until)
         self.now = until
@@ -153,7 +167,7 @@ class SlotSimulator(ABC):
 
     def run(self, job: int, place: int, row: dict[str, Any]) -> None:
         """Occupy a place from now on for the job's duration."""
-        columns = self.truth.columns
+        columns = self._slotted.columns
         end = self.now + int(columns.duration[job])
         self.load[place, self.now : end] += self.demand[job]
         self.ends.add(end)
@@ -173,6 +187,6 @@ class SlotSimulator(ABC):
         """Jobs run and not run, and the share of the capacity that was in use."""
         return {
             "jobs_run": len(self.started),
-            "jobs_dropped": len(self.truth.jobs) - len(self.started),
+            "jobs_dropped": len(self._slotted.jobs) - len(self.started),
             "utilisation": float(np.minimum(self.load, self.capacity).sum() / max(1e-9, float(self.capacity.sum()))),
         }

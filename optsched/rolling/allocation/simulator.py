@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.rolling.allocation.stay import stay_in_place
+from optsched.rolling.allocation.match_running import match_running_nodes
 from optsched.rolling.forecast import Forecast, perfect
 from optsched.rolling.simulator import SNAPSHOT
-from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Run
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Decided, Run
 from optsched.schedules.allocation import check as violations
 from optsched.schedules.base import Violation
 
@@ -58,18 +59,29 @@ class AllocationSimulator:
         self.runs: list[Run] = []
         self.started: set[str] = set()
         self.preemptions = self.migrations = 0
+        self.jobs = {job.id: job for job in instance.jobs}
+        self.order = sorted(range(len(instance.jobs)), key=lambda j: instance.jobs[j].submit_s)
+        self.come = 0
+        self.known: list[int] = []  # submitted and unfinished, in the file's order: a decision costs what waits, not what was
         self.now_s = min((job.submit_s for job in instance.jobs), default=0.0)
+        self._submit()
 
     def due(self) -> bool:
         """Until all work is done; time has come to the next event already."""
-        return any(self.left.values())
+        return self.unfinished > 0
+
+    def _submit(self) -> None:
+        jobs = self.truth.jobs
+        while self.come < len(self.order) and jobs[self.order[self.come]].submit_s <= self.now_s:
+            insort(self.known, self.order[self.come])
+            self.come += 1
 
     def snapshot(self) -> AllocationInstance | None:
         """The submitted unfinished jobs with their remaining times, or None when all work is done."""
         if not self.due():
             return None
-        known = [job for job in self.truth.jobs if job.submit_s <= self.now_s and self.left[job.id]]
-        jobs = tuple(self._remaining(job) for job in known)
+        known = [self.truth.jobs[j] for j in self.known]
+        jobs = tuple([self._remaining(job) if job.id in self.started else job for job in known])
         return self.truth.model_copy(update={"now_s": self.now_s, "jobs": jobs, "meta": {}, "name": SNAPSHOT})
 
     def _remaining(self, job: Job) -> Job:
@@ -79,42 +91,39 @@ class AllocationSimulator:
         times = {kind: tuple(None if t is None else t * left for t in ts) for kind, ts in job.time_s.items()}
         return job.model_copy(update={"time_s": times})
 
-    def refuses(self, snapshot: AllocationInstance, decision: AllocationSchedule) -> list[Violation]:
+    def refuses(self, snapshot: AllocationInstance, decision: Decided) -> list[Violation]:
         """Why a decision cannot be carried out. That all nodes are in use is the proxy's wish, not the cluster's rule."""
         return violations(snapshot.model_copy(update={"use_all_nodes": False}), decision)
 
     @property
     def unfinished(self) -> int:
         """Jobs with work left."""
-        return sum(left > 0 for left in self.left.values())
+        return len(self.known) + len(self.order) - self.come
 
-    def present(self, decision: AllocationSchedule) -> AllocationSchedule:
+    def present(self, decision: Decided) -> AllocationSchedule:
         """All of it."""
-        return decision
+        return _snapshot(decision)
 
-    def apply(self, decision: AllocationSchedule) -> list[dict[str, Any]]:
+    def apply(self, decision: Decided) -> list[dict[str, Any]]:
         """Start, stop and move jobs as decided, then go to the next event."""
         done: list[dict[str, Any]] = []
         here = {job: (r.node, r.gpus) for job, r in self.running.items()}
-        wanted = {a.job: (a.node, a.gpus) for a in stay_in_place(self.truth, decision, here).assignments}
+        wanted = {a.job: (a.node, a.gpus) for a in match_running_nodes(self.truth, _snapshot(decision), here).assignments}
         for job, place in here.items():
             if wanted.get(job) != place:
                 self._stop(job)
                 self.migrations += job in wanted
                 self.preemptions += job not in wanted
                 done += [] if job in wanted else [{"job": job, "preempted": True}]
-        truth = {job.id: job for job in self.truth.jobs if job.id in wanted}
         for job, (node, gpus) in wanted.items():
             if job not in self.running:
                 lost = self.truth.migration_cost_s if job in self.started else 0.0
-                time = truth[job].time_s[self.kind[node]][gpus - 1]
+                time = self.jobs[job].time_s[self.kind[node]][gpus - 1]
                 assert time is not None
                 self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time)
                 self.started.add(job)
                 done.append({"job": job, "node": node, "gpus": gpus})
-        before = sum(self.left.values())
-        self._advance()
-        self.stalled = sum(self.left.values()) >= before
+        self.stalled = not self._advance()
         return done
 
     def _stop(self, job: str) -> None:
@@ -122,22 +131,30 @@ class AllocationSimulator:
         if self.now_s > run.start_s:
             self.runs.append(Run(job=job, node=run.node, gpus=run.gpus, start_s=run.start_s, end_s=self.now_s))
 
-    def _advance(self) -> None:
+    def _advance(self) -> bool:
+        """Go to the next event; whether work was done until then."""
         ends = {j: max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s for j, r in self.running.items()}
-        submissions = [job.submit_s for job in self.truth.jobs if job.submit_s > self.now_s]
-        events = {"ended": min(ends.values(), default=inf), "submitted": min(submissions, default=inf)}
+        coming = self.truth.jobs[self.order[self.come]].submit_s if self.come < len(self.order) else inf
+        events = {"ended": min(ends.values(), default=inf), "submitted": coming}
         events["period"] = inf if self.period_s is None else self.now_s + self.period_s
         if min(events.values()) == inf:
             events["idle"] = self.now_s + max(1.0, self.truth.scheduling_interval_s)
         until = min(events.values())
         self.event = "+".join(name for name, time in events.items() if time == until)
+        progress = False
         for job, run in self.running.items():
             worked = max(0.0, until - max(self.now_s, run.useful_from_s))
+            progress = progress or worked > 0.0
             self.left[job] = max(0.0, self.left[job] - worked / run.time_s)
         self.now_s = until
-        for job in [j for j, end in ends.items() if end <= until or self.left[j] <= FINISHED]:
+        ended = [j for j, end in ends.items() if end <= until or self.left[j] <= FINISHED]
+        for job in ended:
             self.left[job] = 0.0
             self._stop(job)
+        if ended:
+            self.known = [j for j in self.known if self.left[self.truth.jobs[j].id]]
+        self._submit()
+        return progress or bool(ended)
 
     def history(self) -> AllocationHistory:
         """What has run until now."""
@@ -160,3 +177,15 @@ class AllocationSimulator:
             "migrations": self.migrations,
             "utilisation": used / max(whole, 1e-9),
         }
+
+
+def _snapshot(decision: Decided) -> AllocationSchedule:
+    """A decision about the present.
+
+    Raises
+    ------
+    OptschedError : it is a history.
+    """
+    if not isinstance(decision, AllocationSchedule):
+        raise OptschedError(f"a decision of allocation is an AllocationSchedule, got a {type(decision).__name__}")
+    return decision

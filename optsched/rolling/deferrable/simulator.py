@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 
-class DeferrableSimulator(SlotSimulator):
+class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule]):
     """The truth of a replay of deferrable jobs."""
 
     truth: DeferrableInstance
@@ -83,4 +84,5 @@ class DeferrableSimulator(SlotSimulator):
 
     def history(self) -> DeferrableSchedule:
         """The starts so far."""
-        return DeferrableSchedule(starts=tuple(Start(**row) for row in self.started.values()))
+        self.told += [Start(**row) for row in islice(self.started.values(), len(self.told), None)]
+        return DeferrableSchedule(starts=tuple(self.told))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from optsched.instances.base import Floats
 from optsched.instances.geo import GeoInstance, Job
+from optsched.rolling.forecast import Forecast, perfect
 from optsched.rolling.simulator import SNAPSHOT
 from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.geo import GeoSchedule, Lost, Start
 
 
-class GeoSimulator(SlotSimulator):
+class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
     """The truth of a replay over sites. A job that has left its source is bound for where it goes.
 
     Attributes
@@ -24,14 +26,14 @@ class GeoSimulator(SlotSimulator):
 
     truth: GeoInstance
 
-    def __init__(self, truth: GeoInstance, *words: Any) -> None:
+    def __init__(self, truth: GeoInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.places = len(truth.sites)
         self.departed: dict[int, tuple[int, int | None, int]] = {
             j: (truth.site_index[job.bound_for], None, job.arrives)
             for j, job in enumerate(truth.jobs)
             if job.bound_for is not None
         }
-        super().__init__(truth, *words)
+        super().__init__(truth, period_s, forecast, seed)
 
     def default_period(self) -> int:
         """Every signal slot: prices are news then."""
@@ -144,7 +146,8 @@ class GeoSimulator(SlotSimulator):
             for j, (site, departure, _) in self.departed.items()
             if j not in self.started and departure is not None
         ]
-        return GeoSchedule(starts=tuple(Start(**row) for row in self.started.values()), lost=tuple(lost))
+        self.told += [Start(**row) for row in islice(self.started.values(), len(self.told), None)]
+        return GeoSchedule(starts=tuple(self.told), lost=tuple(lost))
 
     def figures(self) -> dict[str, float]:
         """And how many ran away from their source, and how many left it in vain."""
