@@ -77,7 +77,8 @@ def replaying(then: Callable[[dict[str, Any]], None] | None = None) -> Callable[
     table = _Table(("hours", "waiting", "left", "event"))
 
     def report(row: dict[str, Any]) -> None:
-        table.row(f"{row['time_s'] / 3600:.2f}", str(row["waiting"]), str(row["left"]), str(row["event"]))
+        event = f"{row['event']}, fallback" if "fallback" in row else str(row["event"])
+        table.row(f"{row['time_s'] / 3600:.2f}", str(row["waiting"]), str(row["left"]), event)
         if then is not None:
             then(row)
 

@@ -55,13 +55,18 @@ def from_frame(frame: pd.DataFrame, kind: type[Data], where: str, first: int = 0
     Raises
     ------
     InputError
-        A column that is no field, or a field that must be there and is not.
+        A column that is no field or there twice, or a field that must be there and is not.
     """
     infos = {info.alias or name: info for name, info in _fields(kind)}
     if frame.index.name in infos:
         frame = frame.reset_index()
     there = [str(name).partition(".")[0] for name in frame.columns]
     for name, base in zip(frame.columns, there, strict=True):
+        last = str(name).rpartition(".")[2]
+        if list(frame.columns).count(name) > 1:
+            raise InputError(where, f"column {str(name)!r}", "is there twice")
+        if base in infos and base != name and last.isdigit() and int(last) < first:
+            raise InputError(where, f"column {str(name)!r}", f"positions count from {first}")
         if base not in infos:
             raise InputError(where, f"column {str(name)!r}", f"is no field of a {kind.__name__}, which has: {', '.join(infos)}")
     for name, info in infos.items():

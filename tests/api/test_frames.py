@@ -41,8 +41,7 @@ def test_instances_survive_a_frame_and_csv(name: str, examples: Path, tmp_path: 
 
 def test_unequal_lists_and_gaps_within_them(examples: Path) -> None:
     """A job that cannot run on two GPUs but on three keeps its null; shorter lists stay short, absent types absent."""
-    instance = optsched.load(examples / "allocation-small.json")
-    assert isinstance(instance, AllocationInstance)
+    instance = AllocationInstance.load(examples / "allocation-small.json")
     types = {"V100": {"node_cost_per_h": [1.0, 2.0, 3.0]}, "T4": {"node_cost_per_h": [1.0]}}
     times: list[dict[str, tuple[float | None, ...]]] = [{"V100": (9.0, None, 4.0)}, {"T4": (7.5,), "V100": (8.0,)}]
     jobs = tuple(Job(id=f"J{j}", submit_s=0.0, due_s=9.0, weight_per_s=1.0, time_s=time) for j, time in enumerate(times))
@@ -52,6 +51,8 @@ def test_unequal_lists_and_gaps_within_them(examples: Path) -> None:
     assert list(frame.columns[4:]) == ["time_s.V100.1", "time_s.V100.2", "time_s.V100.3", "time_s.T4.1"]
     assert frame.loc[0, "time_s.V100.3"] == 4.0  # seconds on three GPUs, not four
     assert AllocationInstance.from_frame(frame, **fields) == made
+    with pytest.raises(InputError, match=r"column 'time_s.T4.0': positions count from 1$"):
+        AllocationInstance.from_frame(frame.rename(columns={"time_s.T4.1": "time_s.T4.0"}), **fields)
 
 
 def test_other_tables_may_be_frames_too(examples: Path) -> None:
@@ -82,6 +83,7 @@ def test_what_pandas_makes_of_columns_is_read_back(examples: Path) -> None:
             lambda f: f.rename(columns={"gpus": "GPUs"}),
             ": column 'GPUs': is no field of a Job, which has: id, source, submitted",
         ),
+        (lambda f: pd.concat([f, f["gpus"]], axis=1), ": column 'gpus': is there twice"),
         (lambda f: f.drop(columns=["slack"]), ": column 'slack': is missing; columns are id, source"),
         (lambda f: f.assign(gpus=0), '[0].gpus (id "J1"): must be greater than or equal to 1, got 0'),
         (lambda f: f.assign(gpus=1.5), "[0].gpus"),
@@ -126,3 +128,6 @@ def test_another_family_is_refused(examples: Path) -> None:
     data = optsched.load(examples / "deferrable-small.json").to_json()
     with pytest.raises(InputError, match=r"GeoInstance.from_dict: problem: is 'deferrable', expected 'geo'"):
         GeoInstance.from_dict(data)
+    with pytest.raises(InputError, match=r"deferrable-small.json: problem: is 'deferrable', expected 'geo'"):
+        GeoInstance.load(examples / "deferrable-small.json")
+    assert GeoInstance.load(examples / "geo-small.json") == optsched.load(examples / "geo-small.json")
