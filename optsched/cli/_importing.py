@@ -9,6 +9,7 @@ import click
 
 from optsched.cli._durations import DURATION, HOURS
 from optsched.cli._emit import check_output, emit
+from optsched.cli._live import live
 from optsched.errors import OptschedError
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def made(build: Callable[[], Instance], output: str | None, as_json: bool, place
     from pydantic import ValidationError
 
     try:
-        instance = build()
+        with live("import"):
+            instance = build()
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))
@@ -191,5 +193,6 @@ def from_trace(kind: str, target: str, own: Sequence[str], given: dict[str, Any]
     foreign = {name for _, names in TARGETS.values() for name in names} - set(wanted)
     for name in sorted(foreign & set(options)):
         raise click.UsageError(f"--{OPTIONS.get(name, name).replace('_', '-')} is not an option of --to {target}")
-    trace = READERS[kind](file, skip_bad=skip_bad, **reading).window(**window, seed=given["seed"])
+    with live("import"):
+        trace = READERS[kind](file, skip_bad=skip_bad, **reading).window(**window, seed=given["seed"])
     made(lambda: build(trace, window["hours"], skip_bad, **options), output, as_json)

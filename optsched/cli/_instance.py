@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from optsched.cli import _input
 from optsched.errors import InputError
-from optsched.instances import Instance
-from optsched.reading import load
-from optsched.result import Result
+
+if TYPE_CHECKING:
+    from optsched.instances import Instance
+    from optsched.result import Result
 
 
 def instance_of(result: Result, result_file: str, instance_file: str | None) -> Instance:
@@ -16,19 +19,23 @@ def instance_of(result: Result, result_file: str, instance_file: str | None) -> 
 
     Raises
     ------
-    InputError : it is another one, or not there.
+    InputError
+        It is another one, or not there.
     """
+    from optsched.reading import load
+
     named = result.instance.file
     folder = Path(result_file).parent
     beside = [] if named is None else [folder / named, Path(named), folder / Path(named).name]
     if instance_file:
-        instance = load(instance_file)
+        instance = _input.instance(instance_file)
         if instance.sha256 != result.instance.sha256:
-            raise InputError(instance_file, "", "is not the instance of this result: its sha256 differs")
+            raise InputError(_input.shown(instance_file), "", "is not the instance of this result: its sha256 differs")
         return instance
     for candidate in beside:
         with contextlib.suppress(InputError):
             instance = load(candidate)
             if instance.sha256 == result.instance.sha256:
                 return instance
-    raise InputError(result_file, "", f"instance {result.instance.name!r} is not at {named}: give it with --instance FILE")
+    where = "not named, as it came from standard input" if named is None else f"not at {named}"
+    raise InputError(result_file, "", f"instance {result.instance.name!r} is {where}: give it with --instance FILE")

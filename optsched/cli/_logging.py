@@ -12,15 +12,13 @@ class _Echo(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, a line each."""
-        for line in self.format(record).splitlines():
-            click.echo(line, err=True)
+        for line in record.getMessage().splitlines():
+            click.echo(f"{record.name}: {line}", err=True)
 
 
 def verbose() -> None:
     """Show everything that loggers of the names `optsched...` are told."""
-    handler = _Echo()
-    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     logger = logging.getLogger("optsched")
-    logger.handlers[:] = [handler]
+    logger.handlers[:] = [_Echo()]
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

@@ -49,6 +49,13 @@ def header(instance: Instance) -> str:
     return f"[bold]{escape(instance.name)}[/bold]  {instance.problem} ({direction})\n{escape(instance.summary())}"
 
 
+def _unproven(result: Result) -> str:
+    """What to type where no bound was proven."""
+    if (result.message or "").startswith("auto"):
+        return "none proven: a longer --time-limit may find one"
+    return "none proven: --method auto looks for one"
+
+
 def certificate(instance: Instance, result: Result) -> Table:
     """Components, objective, bound, gap and times of a result."""
     from rich.markup import escape
@@ -62,7 +69,7 @@ def certificate(instance: Instance, result: Result) -> Table:
         table.add_row(name, number(value), unit(instance))
     kind = f" ({result.objective_kind})" if result.objective_kind else ""
     table.add_row("objective", f"[bold]{number(result.objective)}[/bold]", f"{unit(instance)}{kind}, by the referee")
-    table.add_row("bound", number(result.bound), "proven" if result.bound is not None else "none proven")
+    table.add_row("bound", number(result.bound), "proven" if result.bound is not None else _unproven(result))
     table.add_row("gap", percent(result.gap), "")
     if result.schedule is not None:
         table.add_row("jobs run", f"{result.schedule.jobs_run} of {instance.job_count}", "")

@@ -63,7 +63,7 @@ def _options(method: str, name: str) -> dict[str, Any]:
 
 def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:
     from optsched.models import formulations
-    from optsched.registry import families
+    from optsched.registry import added, families
     from optsched.solvers import BACKENDS
 
     models = []
@@ -78,6 +78,8 @@ def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:
         takes = "all-integer MILP" if not can.continuous else "MILP, MINLP" if can.nonlinear else "MILP"
         gives = "schedule and bound" if can.schedules else "LP bound"
         backends.append({"name": name, "takes": takes, "gives": gives, "unavailable": backend.unavailable()})
+    unknown = {"takes": "see the plug-in", "gives": "see the plug-in"}
+    backends += [{"name": name, **unknown, "unavailable": None} for name in added("backends")]
     return {"methods": listed, "formulations": models, "backends": backends}
 
 

@@ -18,11 +18,11 @@ PACKAGES = (
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
     """Print the versions of optsched and everything it stands on, and whether each backend can be used."""
+    from optsched.listing import backends
     from optsched.result import versions
-    from optsched.solvers import BACKENDS
 
     found = versions(PACKAGES)
-    states = {name: backend.unavailable() or "available" for name, backend in BACKENDS.items()}
+    states = {name: reason or "available" for name, reason in backends().items()}
     if as_json:
         click.echo(json.dumps({"versions": found, "backends": states}))
         return

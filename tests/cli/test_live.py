@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import time
 from pathlib import Path
@@ -62,9 +63,37 @@ def test_verbose_shows_what_loggers_are_told(capsys: pytest.CaptureFixture[str])
     try:
         verbose()
         logging.getLogger("optsched.solvers.highs").debug("Presolving model\n  3 rows")
-        assert capsys.readouterr().err.splitlines() == ["optsched.solvers.highs: Presolving model", "  3 rows"]
+        assert capsys.readouterr().err.splitlines() == [
+            f"optsched.solvers.highs: {line}" for line in ("Presolving model", "  3 rows")
+        ]
     finally:
         logger.handlers[:], logger.level, logger.propagate = kept
+
+
+def test_verbose_is_silent_about_the_line_that_it_would_break(examples: Path) -> None:
+    logger = logging.getLogger("optsched")
+    kept = (logger.handlers[:], logger.level, logger.propagate)
+    try:
+        words = ["solve", str(examples / "deferrable-small.json"), "--method", "exact", "--backend", "highs", "-v", "--json"]
+        done = CliRunner().invoke(cli, words)
+        assert json.loads(done.stdout)["solution"] == "optimal"
+        assert all(line.startswith("optsched") for line in done.stderr.splitlines())
+    finally:
+        logger.handlers[:], logger.level, logger.propagate = kept
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_certificate_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, examples: Path, columns: int) -> None:
+    solve = __import__("optsched.cli.solve", fromlist=["command"])
+    monkeypatch.setattr(
+        solve, "console", lambda stderr=False: Console(stderr=stderr, highlight=False, width=columns, no_color=True)
+    )
+    files = [str(examples / f"{name}.json") for name in ("deferrable-small", "armida-snapshot")]
+    shown = CliRunner().invoke(cli, ["solve", *files, "--method", "exact"]).stdout
+    assert "…" not in shown
+    for word in ("244.422", "proven optimal", "postponement", "by the referee"):
+        assert word in shown
+    assert shown.count(files[1]) == 1  # in the summary, whole
 
 
 COLUMNS = [Column("policy"), Column("objective", right=True), Column("what it does", wraps=True)]

@@ -129,6 +129,7 @@ def test_standard_input_is_a_dash(examples: Path, tmp_path: Path) -> None:
     assert piped("optsched example geo-small | optsched export - x.lp", tmp_path).returncode == 0
     assert piped("optsched example geo-small | gzip | optsched solve - -q -o r.json", tmp_path).returncode == 0
     assert json.loads((tmp_path / "r.json").read_text())["instance"]["file"] is None
+    assert "came from standard input: give it with --instance" in one_line(run("plot", "r.json", "-o", "x.png", cwd=tmp_path))
     assert "only once" in one_line(run("check", "-", "-"))
 
 
@@ -213,6 +214,19 @@ def test_every_verb_has_json(examples: Path, tmp_path: Path) -> None:
     for verb in set(VERBS) - OTHERS - {"train"} - set(commands):
         pytest.fail(f"{verb} is not tried here")
     assert "--json" in run("train", "vcc-ppo", "--help").stdout
+
+
+def test_a_method_of_ones_own(examples: Path, tmp_path: Path) -> None:
+    (tmp_path / "mymodule.py").write_text(
+        "from optsched.schedules.deferrable import DeferrableSchedule\n\n"
+        "def nothing(instance, seed=0):\n    return DeferrableSchedule(starts=())\n"
+    )
+    done = run("solve", examples / "deferrable-small.json", "--method", "mymodule:nothing", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "0 of 12" in done.stdout
+    assert "none proven: --method auto looks for one" in done.stdout
+    refused = run("solve", examples / "deferrable-small.json", "--method", "mymodule:something", cwd=tmp_path)
+    assert "has no 'something'" in one_line(refused)
 
 
 def test_methods_tell_their_options() -> None:
