@@ -10,128 +10,266 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from optsched.cli._show import console, header, number, percent, unit
+from optsched.cli import _input
+from optsched.cli._durations import DURATION
+from optsched.cli._live import live
+from optsched.cli._show import console, header
 from optsched.errors import InputError, OptschedError
-from optsched.files import can_be_written, write_bytes
-from optsched.instances import Instance, load
 from optsched.interrupts import INTERRUPTED, keeping
-from optsched.result import Result
 
 if TYPE_CHECKING:
+    from optsched.analysis.bounds import Bound
+    from optsched.instances import Instance
+    from optsched.result import Result
+    from optsched.rolling.loop import Prepared
     from optsched.rolling.policy import Settings
 
+ASKED = "quick"  # --bound without a value
+FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
+SHORT = 2.5  # seconds for that; several policies, and who asks for it, have more
 EPILOG = """\b
 Examples:
   optsched replay instances/armida.json
-  optsched replay instances/armida.json --policy fifo --policy preemptive-edf --policy rolling
-  optsched replay instances/geo-small.json --policy local-fcfs --policy rolling --forecast noisy:0.2
-  optsched replay x.json --policy rolling:exact --budget 5 --checkpoint state/ -o history.json --log events.jsonl
-  optsched replay x.json --policy rolling:exact --budget 5 --checkpoint state/ --resume -o history.json --log events.jsonl
+  optsched replay instances/armida.json --policy fifo --policy easy-backfilling --policy rolling --metrics
+  optsched replay instances/geo-small.json --policy local-fcfs --policy rolling --forecast noisy:0.2 -o table.csv
+  optsched solve x.json --time-limit 5m -o best.json && optsched replay x.json --bound best.json
+  optsched replay x.json --policy rolling:exact --budget 5s --checkpoint state/ -o history.json --log events.jsonl
+  optsched replay x.json --policy rolling:exact --budget 5s --checkpoint state/ --resume -o history.json --log events.jsonl
 
 \b
-Policies: every heuristic of `optsched methods`, rolling (the recommended one of each family), and rolling:METHOD
-for any method. A wrong name lists those of the family. Forecasts: perfect, persistence, yesterday (the same slot), noisy (or
-noisy:0.2, a relative error after a day that grows with the lead), fitted.
+Policies: every heuristic of `optsched methods`, rolling (the recommended one of each family), rolling:METHOD
+for any method, and module:object for your own. A wrong name lists those of the family. Forecasts: perfect, persistence,
+yesterday (the same slot), noisy (or noisy:0.2, a relative error after a day that grows with the lead), fitted.
+TIME is 90s, 5m, 1h30m, or seconds.
 """
 
 
-@click.command("replay", short_help="Replay online under policies.", epilog=EPILOG)
-@click.argument("instance_file", metavar="INSTANCE")
+@click.command("replay", short_help="Replay online under policies.", epilog=EPILOG, no_args_is_help=True)
+@click.argument("instance_file", metavar="INSTANCE", required=False, type=_input.FILE)
 @click.option("--policy", "names", multiple=True, help="A policy; several give one table. [default: rolling]")
-@click.option("--period", type=float, metavar="SECONDS", help="Decide at least this often. [default: by the family]")
+@click.option("--period", type=DURATION, metavar="TIME", help="Decide at least this often. [default: by the family]")
 @click.option("--forecast", default="perfect", show_default=True, help="What is believed of capacity, price and carbon.")
-@click.option("--window", type=float, metavar="SECONDS", help="rolling:METHOD plans starts only so far ahead.")
-@click.option("--replan", type=float, metavar="SECONDS", help="Follow a plan, or keep prices, for so long.")
+@click.option("--window", type=DURATION, metavar="TIME", help="rolling:METHOD plans starts only so far ahead.")
+@click.option("--replan", type=DURATION, metavar="TIME", help="Follow a plan, or keep prices, for so long.")
 @click.option(
-    "--budget", type=float, metavar="SECONDS", help="End a decision that takes longer; a simple rule decides instead."
+    "--budget", type=DURATION, metavar="TIME", help="End a decision that takes longer; a simple rule decides instead."
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["fallback", "raise"]),
+    default="fallback",
+    show_default=True,
+    help="Where a policy raises or decides what cannot be: let a simple rule decide, and say so, or end.",
 )
 @click.option("--history", metavar="FILE", help="An instance of past days, for policies that learn what to expect (rolling).")
 @click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
 @click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
 @click.option(
-    "--bound/--no-bound", default=None, help="The bound of whoever knows everything. [default: with several policies]"
+    "--bound",
+    "wanted",
+    is_flag=False,
+    flag_value=ASKED,
+    metavar="[RESULT|NUMBER]",
+    help="Show gaps against the bound of a result file, against a number, or a quick one. [default: where it costs little]",
 )
+@click.option("--no-bound", is_flag=True, help="Show no gaps.")
+@click.option("--metrics", "with_metrics", is_flag=True, help="Show wait, slowdown, makespan and utilisation too.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("-o", "--output", metavar="FILE", help="Result file of a single policy: what happened, judged.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Result file of a single policy: what happened, judged; a table (.csv, .json, .parquet) of several.",
+)
 @click.option("--log", "log_file", metavar="FILE", help="One JSON line a decision, of a single policy.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, one a line, and nothing else.")
 def command(
-    instance_file: str,
+    instance_file: str | None,
     names: tuple[str, ...],
     period: float | None,
     forecast: str,
     window: float | None,
     replan: float | None,
     budget: float | None,
+    on_failure: str,
     history: str | None,
     checkpoint: str | None,
     every: int,
     resume: bool,
-    bound: bool | None,
+    wanted: str | None,
+    no_bound: bool,
+    with_metrics: bool,
     seed: int,
     output: str | None,
     log_file: str | None,
+    as_json: bool,
 ) -> int:
     """Replay an instance event by event; every policy is judged by the same referee on what it really cost or earned.
 
     A policy sees a snapshot: the jobs submitted so far, what capacity is left, and a forecast; nothing else of the future.
     Ctrl-C and SIGTERM end it between two decisions (exit codes 130 and 143): --log gets what happened so far, and so does -o
     where it is a whole schedule; a --checkpoint goes on with --resume.
+    Without a terminal, a line every 30 s on standard error tells how far it is.
     """
+    from optsched.cli._replay_files import refuse_clashes
     from optsched.rolling.loop import Interrupted
     from optsched.rolling.policy import Settings
 
-    instance = load(instance_file)
+    if instance_file is None and wanted not in (None, ASKED):  # `replay --bound x.json`: the flag, then the instance
+        instance_file, wanted = wanted, ASKED
+    if instance_file is None:
+        raise click.UsageError("Missing argument 'INSTANCE'.", click.get_current_context())
+    bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted
+    _input.once(instance_file, history, bound_file)
+    instance = _input.instance(instance_file)
     chosen = names or ("rolling",)
-    past = None if history is None else load(history)
+    past = None if history is None else _input.instance(history)
     settings = Settings(window_s=window, replan_s=replan, budget_s=budget, history=past)
-    taken = _settings(instance.problem, chosen, settings)  # a wrong name ends here, not after the first replay
-    if len(chosen) > 1 and (output or log_file or checkpoint):
-        raise OptschedError("-o, --log and --checkpoint go with a single --policy")
+    ready = _prepared(instance, chosen, settings)  # a wrong name ends here, not after the first replay
+    refuse_clashes((instance_file, history, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
-    for file in (output, log_file):
-        if file is not None and not can_be_written(file):
-            raise InputError(file, "", "cannot be written")
+    known = None if no_bound or wanted == ASKED else _given(instance, wanted)
     out = console()
-    out.print(header(instance))
+    if not as_json:
+        out.print(header(instance))
     lines = io.StringIO()
-    given = {"period_s": period, "forecast": forecast, "seed": seed, "every": every}
-    kept = {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
-    best = _bound(instance, bool(bound)) if bound or (bound is None and len(chosen) > 1) else None
+    given: dict[str, Any] = {"period_s": period, "forecast": forecast, "seed": seed, "every": every, "on_failure": on_failure}
+    given |= {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
+    if known is None and not no_bound:
+        known = _quick(instance, wanted == ASKED, len(chosen))
     results: list[Result] = []
     stopped: KeyboardInterrupt | None = None
     with keeping():  # what has happened is written before a request to stop counts
         try:
-            results.extend(_one(instance, name, settings=taken[name], bound=best, **given, **kept) for name in chosen)
+            results.extend(_one(instance, ready[name], **given) for name in chosen)
         except KeyboardInterrupt as interrupted:
             stopped, at = interrupted, chosen[len(results)]
             results += [stopped.result] if isinstance(stopped, Interrupted) and stopped.result is not None else []
-        unsaved = _unsaved(instance_file, results, output, log_file, lines.getvalue())
-    if results:
-        out.print(_table(instance, results, best))
-    for result in results:
-        if result.message:
-            out.print(f"{result.method}: {result.message}", markup=False, soft_wrap=True)
+        results, beaten = _judged(instance, results, known)
+        results = [_about(instance_file, result, output if len(chosen) == 1 else None) for result in results]
+        unsaved = beaten + _unsaved(instance, results, len(chosen), output, log_file, lines.getvalue())
+    if as_json:
+        for result in results:
+            click.echo(json.dumps(result.to_json()))
+    elif results:
+        from optsched.cli._replayed import show_replays
+
+        show_replays(out, instance, results, None if beaten else known, with_metrics)
     if stopped is not None:
-        click.echo(f"interrupted in {at}{_left(stopped, output, checkpoint)}", err=True)
+        click.echo(f"interrupted in {at}{_left(stopped, output if len(chosen) == 1 else None, checkpoint)}", err=True)
     for error in unsaved:
         raise error
     return 0 if stopped is None else INTERRUPTED
 
 
-def _unsaved(file: str, results: list[Result], output: str | None, log: str | None, lines: str) -> list[OptschedError]:
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None
+
+
+def _given(instance: Instance, wanted: str | None) -> Bound | None:
+    """The bound that a number or a result file says."""
+    from optsched.analysis.bounds import given_bound
+
+    number = _number(wanted)
+    if wanted is None or number is not None:
+        return None if number is None else given_bound(instance, number)
+    result = _input.result(wanted)
+    try:
+        return given_bound(instance, result)
+    except OptschedError as error:
+        raise InputError(_input.shown(wanted), "", str(error)) from None
+
+
+def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
+    """A bound that costs little; None where there is none, and nobody has asked for it."""
+    from optsched.analysis.bounds import SECONDS, quick_bound
+
+    if not asked and policies == 1 and len(getattr(instance, "jobs", ())) > FEW:
+        return None
+    with live("the bound of whoever knows everything"):
+        found = quick_bound(instance, SECONDS if asked or policies > 1 else SHORT)
+    if found is None and asked:
+        raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
+    return found
+
+
+def _prepared(instance: Instance, names: tuple[str, ...], settings: Settings) -> dict[str, Prepared]:
+    """The policies, each made once; in a table, settings that some do not take are for the others."""
+    from optsched.rolling.loop import prepared
+    from optsched.rolling.policy import Settings
+
+    made, refused = {}, None
+    for name in dict.fromkeys(names):
+        try:
+            made[name] = prepared(instance, name, settings)
+        except OptschedError as error:
+            made[name], refused = prepared(instance, name, Settings(budget_s=settings.budget_s)), error
+    if refused is not None and all(ready.settings != settings for ready in made.values()):
+        raise refused
+    return made
+
+
+def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
+    def keep(row: dict[str, Any]) -> None:
+        lines.write(json.dumps(row) + "\n")
+
+    return keep
+
+
+def _one(instance: Instance, policy: Prepared, **given: Any) -> Result:
+    from optsched.rolling.loop import replay
+
+    with live(policy.name) as tell:
+
+        def show(row: dict[str, Any]) -> None:
+            tell(f"{row['time_s']:,.0f} s of the replay, {row['waiting']} known, {row['left']} unfinished")
+
+        return replay(instance, policy, progress=show, **given)
+
+
+def _judged(instance: Instance, results: list[Result], known: Bound | None) -> tuple[list[Result], list[OptschedError]]:
+    """The results with figures of merit and, where they are the policy's own, with the bound; or why that is none."""
+    from optsched.analysis.bounds import bounded
+    from optsched.analysis.gaps import failed
+    from optsched.analysis.metrics import metrics
+
+    found, beaten = [], []
+    for result in results:
+        told = metrics(instance, result.schedule)
+        try:
+            found.append(bounded(instance, result, None if failed(result) else known, metrics=told))
+        except OptschedError as error:
+            found.append(bounded(instance, result, None, metrics=told))
+            beaten.append(error)
+    return found, beaten[:1]
+
+
+def _about(file: str, result: Result, output: str | None) -> Result:
+    """The result with the name of its instance's file, as seen from where it is written; standard input has none."""
+    beside: str | None = file if output is None else os.path.relpath(file, Path(output).resolve().parent)
+    reference = result.instance.model_copy(update={"file": None if file == _input.STDIN else beside})
+    return result.model_copy(update={"instance": reference})
+
+
+def _unsaved(
+    instance: Instance, results: list[Result], policies: int, output: str | None, log: str | None, lines: str
+) -> list[OptschedError]:
     """Write before anything is printed, which may fail too; what kept a file from being written is told at the end."""
+    from optsched.cli._replayed import comparison
+    from optsched.files import write_bytes
+
     found = []
     try:
-        if output is not None and results:
-            beside = os.path.relpath(file, Path(output).resolve().parent)
-            reference = results[0].instance.model_copy(update={"file": beside})
-            results[0].model_copy(update={"instance": reference}).save(output)
+        if output is not None and results and policies == 1:
+            results[0].save(output)
+        elif output is not None and results:
+            write_bytes(output, comparison(instance, results, Path(output).suffix))
     except OptschedError as error:
         found.append(error)
     try:
@@ -152,71 +290,3 @@ def _left(stopped: KeyboardInterrupt, output: str | None, checkpoint: str | None
         if output is not None and stopped.result is None:
             said += f"; {output} is not written: what happened so far is no whole schedule yet"
     return said + (f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else "")
-
-
-def _settings(family: str, names: tuple[str, ...], settings: Settings) -> dict[str, Settings]:
-    """What each policy takes: in a table, settings that some do not take are for the others."""
-    from optsched.rolling.policy import Settings, policy
-
-    taken, refused = {}, None
-    for name in names:
-        policy(family, name, Settings())
-        try:
-            policy(family, name, settings)
-            taken[name] = settings
-        except OptschedError as error:
-            refused, taken[name] = error, Settings(budget_s=settings.budget_s)
-    if refused is not None and settings not in taken.values():
-        raise refused
-    return taken
-
-
-def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
-    def keep(row: dict[str, Any]) -> None:
-        lines.write(json.dumps(row) + "\n")
-
-    return keep
-
-
-def _bound(instance: Instance, wanted: bool) -> float | None:
-    """The bound; None where there is none and nobody has asked for it."""
-    from optsched.rooms import room
-
-    with console(stderr=True).status("the bound of whoever knows everything"):
-        try:
-            value: float = room("decomposition", instance.problem).clairvoyant(instance)
-        except OptschedError:
-            if wanted:
-                raise
-            return None
-    return value
-
-
-def _one(instance: Instance, name: str, **given: Any) -> Result:
-    from optsched.rolling.loop import replay
-
-    with Live(Text(name), console=console(stderr=True), transient=True, refresh_per_second=8) as live:
-
-        def show(row: dict[str, Any]) -> None:
-            live.update(Text(f"{name}: {row['time_s']:,.0f} s, {row['waiting']} known, {row['left']} unfinished"))
-
-        return replay(instance, name, progress=show, **given)
-
-
-def _table(instance: Instance, results: list[Result], bound: float | None) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("policy")
-    figures = [name for name in results[0].options["figures"] if not name.startswith("decision_s")]
-    gaps = ["gap"] if bound is not None else []
-    for column in [*results[0].components, f"total {unit(instance)}", *gaps, *figures, "s/decision", "p99"]:
-        table.add_column(column, justify="right")
-    for r in results:
-        f = r.options["figures"]
-        cells = [number(v) for v in [*r.components.values(), r.objective]]
-        cells += [percent(r.gap)] if bound is not None else []
-        cells += [f"{f[name]:.3f}" if name == "utilisation" else number(f[name]) for name in figures]
-        table.add_row(r.options["policy"], *cells, f"{f['decision_s_median']:.3f}", f"{f['decision_s_p99']:.3f}")
-    if bound is not None:
-        empty = [""] * (len(results[0].components))
-        table.add_row("clairvoyant bound", *empty, number(bound), *[""] * (len(figures) + 3), style="dim")
-    return table

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import optsched
+from optsched.analysis.bounds import Bound
+from optsched.cli._replayed import show_replays
 from tests.cli.test_cli import one_line, run
+from tests.rolling.test_budget import Raises, batch
 
 
-def test_several_policies_and_the_clairvoyant_bound(examples: Path) -> None:
-    """A maximised total stays below the bound of its table."""
+def test_several_policies_and_a_bound(examples: Path) -> None:
+    """A maximised total stays below the bound of its table, which says of what kind it is."""
     done = run("replay", examples / "geo-small.json", "--policy", "local-fcfs", "--policy", "rolling")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     (head,) = (line for line in lines if line.startswith("policy"))
     for word in ("total USD", "gap", "fallbacks", "lost_in_transit", "s/decision"):
         assert word in head
-    rows = {word: line for line in lines for word in ("local-fcfs", "rolling", "clairvoyant bound") if line.startswith(word)}
-    bound = float(rows["clairvoyant bound"].split()[2])
-    assert all(float(rows[word].split()[6]) <= bound for word in ("local-fcfs", "rolling"))
+    rows = {word: line.split() for line in lines for word in ("local-fcfs", "rolling", "bound") if line.startswith(word)}
+    assert rows["bound"][1] == "(decomposition)"
+    assert all(float(rows[word][6]) <= float(rows["bound"][2]) for word in ("local-fcfs", "rolling"))
 
 
 def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
@@ -29,7 +35,7 @@ def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
     done = run("replay", examples / "geo-small.json", "--forecast", "noisy:0.2", "--policy", "greedy", "-o", result)
     assert done.returncode == 0, done.stderr
     assert '"forecast": "noisy:0.2"' in result.read_text()
-    assert "clairvoyant" not in done.stdout
+    assert "bound (decomposition)" in done.stdout
     assert run("check", examples / "geo-small.json", result).returncode == 0
 
 
@@ -59,9 +65,22 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("geo-small", ["--forecast", "noisy:x"], "noisy:0.2"),
     ("geo-small", ["--budget", "0"], "budget must be a positive number"),
     ("geo-small", ["--period", "1"], "shorter than a slot"),
-    ("geo-small", ["-o", "missing/r.json"], "missing/r.json: cannot be written"),
-    ("geo-small", ["--log", "missing/log"], "missing/log: cannot be written"),
-    ("geo-small", ["--policy", "greedy", "--policy", "rolling", "-o", "r.json"], "single --policy"),
+    ("geo-small", ["-o", "missing/r.json"], "missing: no such folder"),
+    ("geo-small", ["-o", "r.txt"], ".json"),
+    ("geo-small", ["--log", "missing/log"], "missing: no such folder"),
+    ("geo-small", ["-o", "x.json", "--log", "x.json"], "-o and --log would write the same file"),
+    ("geo-small", ["-o", "state/log.jsonl.json", "--checkpoint", "state"], "no such folder"),
+    ("geo-small", ["--log", "state", "--checkpoint", "state"], "--log would write into the --checkpoint folder"),
+    ("geo-small", ["-o", "r.json", "--checkpoint", "."], "-o would write into the --checkpoint folder"),
+    ("geo-small", ["--policy", "greedy", "--policy", "rolling", "-o", "r.txt"], "ends in .csv, .json, .parquet"),
+    ("geo-small", ["--policy", "greedy", "--policy", "rolling", "--log", "r"], "single --policy"),
+    ("geo-small", ["--policy", "greedy", "--policy", "rolling", "--checkpoint", "r"], "single --policy"),
+    ("geo-small", ["--period", "soon"], "is no duration"),
+    ("geo-small", ["--bound", "nope.json"], "nope.json: no such file"),
+    ("geo-small", ["--bound", "nan"], "a bound is a finite number"),
+    ("geo-small", ["--resume"], "--resume goes with --checkpoint"),
+    ("geo-small", ["--forecast", "noisy:"], "from 0 to below 100"),
+    ("geo-small", ["--forecast", "noisy:1e9"], "from 0 to below 100, e.g. noisy:0.2 for 20 %, got '1e9'"),
 ]
 
 
@@ -80,6 +99,145 @@ def test_the_result_is_a_history_that_the_referee_knows(examples: Path, tmp_path
     instance: Any = optsched.load(examples / "deferrable-small.json")
     done = run("replay", examples / "deferrable-small.json", "--bound", "-o", result, "--log", log)
     assert done.returncode == 0, done.stderr
-    assert "clairvoyant bound" in done.stdout
+    assert "bound (decomposition)" in done.stdout
     assert run("check", examples / "deferrable-small.json", result).returncode == 0
     assert 0 < len(log.read_text().splitlines()) <= instance.horizon
+
+
+@pytest.mark.parametrize("option", ["-o", "--log"])
+def test_nothing_that_is_read_is_written_over(examples: Path, tmp_path: Path, option: str) -> None:
+    """The instance, its copy under a link, the history, the result with the bound, another instance: all stay."""
+    instance, past, bound = tmp_path / "x.json", tmp_path / "past.json", tmp_path / "bound.json"
+    instance.write_bytes((examples / "deferrable-small.json").read_bytes())
+    assert run("generate", "osdec", "--jobs", "12", "--horizon", "24", "--seed", "9", "-o", past).returncode == 0
+    assert run("solve", instance, "--method", "decomposition", "-o", bound).returncode == 0
+    (tmp_path / "link.json").symlink_to("x.json")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in ("x.json", "link.json", "past.json", "bound.json"):
+        words = ["--history", past, "--bound", bound, option, tmp_path / name]
+        assert "is a file that is read here" in one_line(run("replay", instance, *words))
+    words = ["--policy", "fifo", "--policy", "greedy", "-o"] if option == "-o" else ["--log"]
+    assert "is an instance or a result file" in one_line(run("replay", instance, *words, past))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_family_without_a_replay(tmp_path: Path) -> None:
+    file = tmp_path / "d.json"
+    assert run("generate", "day-ahead", "-o", file).returncode == 0
+    assert one_line(run("replay", file)) == "error: day_ahead has no replay"
+
+
+def test_the_bound_of_a_result_and_a_number(examples: Path, tmp_path: Path) -> None:
+    instance, best, out = examples / "vcc-small.json", tmp_path / "best.json", tmp_path / "r.json"
+    assert run("solve", instance, "--method", "exact", "-o", best).returncode == 0
+    done = run("replay", instance, "--policy", "uncapped", "--bound", best, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "bound (exact, given)" in done.stdout
+    written, solved = (json.loads(path.read_text()) for path in (out, best))
+    assert written["bound"] == solved["bound"]
+    assert run("check", instance, out).returncode == 0
+    done = run("replay", "--bound", instance, "--policy", "uncapped")  # the flag, and then the instance
+    assert done.returncode == 0, done.stderr
+    assert "bound (" in done.stdout
+    assert "bound (given)" in run("replay", instance, "--policy", "uncapped", "--bound", "30").stdout
+    assert "gap" not in run("replay", instance, "--policy", "uncapped", "--no-bound").stdout
+    other = run("replay", examples / "deferrable-small.json", "--bound", best)
+    assert "best.json: its bound is of another instance" in one_line(other)
+
+
+def test_a_bound_that_is_beaten_is_refused_but_nothing_is_lost(examples: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    done = run("replay", examples / "vcc-small.json", "--policy", "uncapped", "--bound", "1e6", "-o", out)
+    assert done.returncode == 2
+    assert "1000000 (given) is no bound: replay:uncapped has 33.36" in one_line(done)
+    assert json.loads(out.read_text())["bound"] is None
+    assert run("check", examples / "vcc-small.json", out).returncode == 0
+
+
+def test_json_of_one_and_of_several(examples: Path) -> None:
+    words = ["replay", examples / "armida.json", "--policy", "fifo", "--policy", "conservative-backfilling", "--json"]
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["options"]["policy"] for row in rows] == ["fifo", "conservative-backfilling"]
+    assert all(row["options"]["metrics"]["mean_bounded_slowdown"] >= 1 for row in rows)
+    assert all(row["gap"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_comparison_is_saved(examples: Path, tmp_path: Path, ending: str) -> None:
+    import pandas as pd
+
+    out = tmp_path / f"table.{ending}"
+    done = run("replay", examples / "geo-small.json", "--policy", "local-fcfs", "--policy", "greedy", "-o", out)
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(out) if ending == "csv" else pd.read_json(out)
+    assert table["name"].tolist() == ["local-fcfs", "greedy"]
+    assert (table["gap"] > 0).all()
+    assert {"profit", "mean_wait_s", "fallbacks", "objective", "bound"} <= set(table.columns)
+
+
+MINE = """
+class Mine:
+    def reset(self, seed): ...
+    def decide(self, snapshot): return {"starts": []}
+"""
+
+
+def test_a_policy_of_ones_own_that_fails(examples: Path, tmp_path: Path) -> None:
+    """It falls back, its row is marked and comes last; or it ends, if asked to."""
+    (tmp_path / "mymodule.py").write_text(MINE)
+    words = ["replay", examples / "deferrable-small.json", "--policy", "mymodule:Mine", "--policy", "fifo"]
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    mine, fifo = (next(i for i, line in enumerate(lines) if line.startswith(name)) for name in ("mymodule:Mine *", "fifo"))
+    assert fifo < mine
+    assert lines[mine].split()[5].startswith("(")  # what happened
+    assert lines[mine].split()[6] == "-"  # its gap
+    assert "a simple rule decided instead, and its row does not rank" in done.stdout
+    rows = [json.loads(line) for line in run(*words, "--json", cwd=tmp_path).stdout.splitlines()]
+    assert rows[0]["gap"] is None
+    told = one_line(run(*words, "--on-failure", "raise", cwd=tmp_path))
+    assert "the policy failed at" in told
+    assert "mymodule:Mine returned dict, expected a schedule of deferrable" in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+@pytest.mark.parametrize("metrics", [False, True])
+def test_no_width_cuts_a_name_or_a_figure(examples: Path, width: int, metrics: bool) -> None:
+    """Columns are left out, and that is said; names, totals, gaps and fallbacks are always there, and whole."""
+    from optsched.cli.replay import _judged
+
+    armida, names = (
+        optsched.load(examples / "armida.json"),
+        ["fifo", "conservative-backfilling", "rolling:randomized-greedy+ls"],
+    )
+    bound = Bound(0.8538064, "clairvoyant")
+    results, _ = _judged(armida, [optsched.replay(armida, name) for name in names], bound)
+    text = io.StringIO()
+    show_replays(Console(file=text, width=width), armida, results, bound, metrics)
+    lines = text.getvalue().splitlines()
+    shown = text.getvalue()
+    for name, result in zip(names, results, strict=True):
+        line = next(line for line in lines if line.startswith(name))
+        assert f"{result.objective:,.6g}" in line
+        assert f"{100 * (result.gap or 0):.3g} %" in line
+        assert not metrics or f"{result.options['metrics']['mean_bounded_slowdown']:.3f}" in shown
+    assert "…" not in shown
+    assert max(map(len, lines)) <= width
+    assert ("bounded" in shown) == metrics
+    assert ("left out for want of width" in shown.replace("\n", " ")) == (width < 200)
+
+
+def test_where_not_even_the_most_needed_fits_it_is_stacked(examples: Path) -> None:
+    from optsched.cli.replay import _judged
+
+    failing = batch()
+    results, _ = _judged(failing, [optsched.replay(failing, Raises(), on_failure="fallback")], None)
+    text = io.StringIO()
+    show_replays(Console(file=text, width=20), failing, results, None)
+    lines = [line.split() for line in text.getvalue().splitlines()]
+    assert ["Raises", "*"] in lines
+    assert ["fallbacks", "3"] in lines
+    assert any(line[:1] == ["total"] and line[-1] == "(3)" for line in lines)

@@ -1,0 +1,74 @@
+"""The files of a replay, tried before it begins, and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from optsched.cli._input import same
+from optsched.cli._output import JSON, RESULT, tried
+from optsched.cli._replayed import COMPARISON, refuse_parquet_without_engine
+from optsched.errors import InputError, OptschedError
+from optsched.files import is_node, read_bytes
+
+OURS = b'"format": "optsched-'  # how an instance or a result begins
+HEAD = 200  # bytes
+
+
+def refuse_clashes(
+    inputs: Sequence[str | None], output: str | None, log: str | None, checkpoint: str | None, policies: int
+) -> None:
+    """Refuse to begin where a file could not be written, or would replace something that is read or wanted.
+
+    Parameters
+    ----------
+    inputs
+        Files that are read.
+    output
+        A result file of one policy, a table of several.
+    log
+        A log of one policy.
+    checkpoint
+        A folder.
+    policies
+        How many there are.
+
+    Raises
+    ------
+    OptschedError
+        One line that says what is wrong; nothing has been changed.
+    """
+    if policies > 1 and (log or checkpoint):
+        raise OptschedError("--log and --checkpoint go with a single --policy")
+    if output is not None and policies == 1:
+        tried(output, inputs=inputs, ends=JSON, replaces=RESULT)
+    elif output is not None:
+        if not is_node(output) and not output.endswith(COMPARISON):
+            raise InputError(
+                output,
+                "",
+                f"a table of several policies ends in {', '.join(COMPARISON)}; -o r.json with one --policy is its result",
+            )
+        refuse_parquet_without_engine(output)
+        tried(output, inputs=inputs)
+        _refuse_ours(output)
+    if log is not None:
+        tried(log, inputs=inputs)
+        _refuse_ours(log)
+    written = [(name, file) for name, file in (("-o", output), ("--log", log)) if file is not None and not is_node(file)]
+    if len(written) == 2 and same(written[0][1], written[1][1]):
+        raise InputError(written[1][1], "", "-o and --log would write the same file")
+    for name, file in written if checkpoint is not None else ():
+        assert checkpoint is not None
+        if same(file, checkpoint) or same(Path(file).parent, checkpoint):
+            raise InputError(file, "", f"{name} would write into the --checkpoint folder; give it another name")
+    for read in inputs if checkpoint is not None else ():
+        if read is not None and checkpoint is not None and same(read, checkpoint):
+            raise InputError(checkpoint, "", "is a file that is read here; --checkpoint names a folder")
+
+
+def _refuse_ours(file: str) -> None:
+    """A log or a table never replaces an instance or a result."""
+    path = Path(file)
+    if path.is_file() and not is_node(path) and OURS in read_bytes(path)[:HEAD]:
+        raise InputError(path, "", "is an instance or a result file; give the output another name")

@@ -1,0 +1,178 @@
+"""How replays look: a row a policy, which always has its name, its objective, its gap, and whether it was its own doing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optsched.cli._show import number, percent
+from optsched.cli._table import GAP, Column, show
+from optsched.errors import OptschedError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from optsched.analysis.bounds import Bound
+    from optsched.instances import Instance
+    from optsched.result import Result
+
+COMPARISON = (".csv", ".json", ".parquet")
+PLAIN = ("utilisation", "mean_cap", "mean_slowdown", "mean_bounded_slowdown")  # shown with three digits
+HEADS = {
+    "mean_wait_s": "wait s",
+    "p95_wait_s": "p95 s",
+    "mean_slowdown": "slowdown",
+    "mean_bounded_slowdown": "bounded",
+    "makespan_s": "makespan s",
+    "utilisation": "used",
+}
+"""Of the metrics, as they are shown; their definitions are in `optsched.analysis.metrics`."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column and its cells; `rank`: the larger, the sooner it is left out where the terminal is narrow, 0 for never."""
+
+    name: str
+    cells: tuple[str, ...]
+    rank: int = 0
+
+
+def show_replays(
+    out: Console, instance: Instance, results: Sequence[Result], bound: Bound | None, metrics: bool = False
+) -> None:
+    """Print the table, policies that failed last, and under it what is to be said."""
+    from optsched.analysis.gaps import failed, ranked
+
+    results = ranked(results)
+    kept, dropped = fitting(_columns(instance, results, bound, metrics), out.width)
+    _show(out, kept)
+    if dropped:
+        said = f"left out for want of width: {', '.join(column.name for column in dropped)}; --json has all"
+        out.print(said, markup=False, style="dim")
+    if metrics:
+        out.print()
+        _show(out, _of_metrics(results))
+    for result in results:
+        name, figures = result.options["policy"], result.options["figures"]
+        if failed(result):
+            times = figures["fallbacks"] - figures["out_of_time"]
+            said = f"* {name} failed in {times:,} of {figures['decisions']:,} decisions: a simple rule decided instead"
+            out.print(f"{said}, and its row does not rank", markup=False, soft_wrap=True)
+        if result.message:
+            out.print(f"{name}: {result.message}", markup=False, soft_wrap=True)
+
+
+def _show(out: Console, table: Sequence[Cells]) -> None:
+    rows = [[column.cells[i] for column in table] for i in range(len(table[0].cells))]
+    show(out, [Column(column.name, right=i > 0) for i, column in enumerate(table)], rows)
+
+
+def fitting(table: Sequence[Cells], width: int) -> tuple[list[Cells], list[Cells]]:
+    """The columns that fit side by side, and those left out; where not even the most needed do, those are kept."""
+    kept = list(table)
+    for column in sorted((column for column in reversed(table) if column.rank), key=lambda column: -column.rank):
+        if _width(kept) <= width:
+            break
+        kept.remove(column)
+    return kept, [column for column in table if column not in kept]
+
+
+def _width(table: Sequence[Cells]) -> int:
+    return sum(max(map(len, (column.name, *column.cells))) for column in table) + GAP * (len(table) - 1)
+
+
+def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None, metrics: bool) -> list[Cells]:
+    """Columns by the order in which they are read; the last row is the bound's, where there is one."""
+    from optsched.analysis.gaps import failed
+
+    own = [not failed(result) for result in results]
+    figures = [result.options["figures"] for result in results]
+    below = ("",) if bound is not None else ()
+
+    def column(name: str, cells: Sequence[str], rank: int = 0) -> Cells:
+        return Cells(name, (*cells, *below), rank)
+
+    totals = [number(r.objective) if ours else f"({number(r.objective)})" for r, ours in zip(results, own, strict=True)]
+    last = () if bound is None else (f"bound ({bound.kind})",), () if bound is None else (number(bound.value),)
+    table = [Cells("policy", (*_names(results), *last[0]))]
+    table += [column(name, [number(r.components[name]) for r in results], 2) for name in results[0].components]
+    table.append(Cells(f"total {instance.unit}", (*totals, *last[1])))
+    if bound is not None:
+        table.append(column("gap", [percent(r.gap) if ours else "-" for r, ours in zip(results, own, strict=True)]))
+    for name in figures[0]:
+        if name.startswith("decision_s") or (metrics and name in HEADS):
+            continue
+        needed = name in ("fallbacks", "out_of_time") and any(f[name] for f in figures)
+        if name != "out_of_time" or needed:
+            table.append(column(name, [_figure(name, f[name]) for f in figures], 0 if needed else 3))
+    table.append(column("s/decision", [f"{f['decision_s_median']:.3f}" for f in figures], 4))
+    table.append(column("p99", [f"{f['decision_s_p99']:.3f}" for f in figures], 5))
+    return table
+
+
+def _of_metrics(results: Sequence[Result]) -> list[Cells]:
+    """A table of its own: these are no terms of the objective, and have been asked for."""
+    found = [result.options.get("metrics") or {} for result in results]
+    columns = [Cells(head, tuple(_figure(name, values.get(name)) for values in found)) for name, head in HEADS.items()]
+    return [Cells("policy", tuple(_names(results))), *columns]
+
+
+def _names(results: Sequence[Result]) -> list[str]:
+    from optsched.analysis.gaps import failed
+
+    return [result.options["policy"] + (" *" if failed(result) else "") for result in results]
+
+
+def _figure(name: str, value: float | None) -> str:
+    return f"{value:.3f}" if name in PLAIN and value is not None else number(value)
+
+
+def comparison(instance: Instance, results: Sequence[Result], ending: str) -> bytes:
+    """The rows of `optsched.compare` with the components, as a file of that ending.
+
+    Raises
+    ------
+    OptschedError
+        For Parquet pandas needs an engine that is not installed.
+    """
+    from optsched.analysis.gaps import failed, ranked, row
+
+    bounds: dict[str | None, float] = {result.objective_kind: result.bound for result in results if result.bound is not None}
+    rows = []
+    for result in ranked(results):
+        parts = {name: None if failed(result) else value for name, value in result.components.items()}
+        rows.append(row(instance, "online", result.options["policy"], result, bounds) | parts | {"message": result.message})
+    if ending == ".json":
+        return (json.dumps(rows, indent=1) + "\n").encode()
+    if ending == ".csv":
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue().encode()
+    import pandas as pd
+
+    data = io.BytesIO()
+    pd.DataFrame(rows).to_parquet(data)
+    return data.getvalue()
+
+
+def refuse_parquet_without_engine(name: str) -> None:
+    """Before the work, not after it.
+
+    Raises
+    ------
+    OptschedError
+        pandas cannot write Parquet here.
+    """
+    from importlib.util import find_spec
+
+    if name.endswith(".parquet") and not (find_spec("pyarrow") or find_spec("fastparquet")):
+        raise OptschedError(
+            f"{name}: pandas writes Parquet with pyarrow or fastparquet, which are not installed; .csv and .json do"
+        )
