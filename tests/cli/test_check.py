@@ -42,11 +42,15 @@ def test_a_bare_schedule_has_a_gap_to_a_given_bound(examples: Path, solved: Path
     assert f"{100 * (118 - plain['objective']) / plain['objective']:.3g} %" in shown
 
 
-def test_a_bound_that_a_schedule_beats_is_wrong(examples: Path, solved: Path) -> None:
+def test_a_bound_that_a_schedule_beats_is_wrong(examples: Path, solved: Path, tmp_path: Path) -> None:
     done = run("check", examples / SMALL, solved, "--bound", "100", "--json")
     assert done.returncode == 1
     assert "objective beyond its bound" in json.loads(done.stdout)["violations"][0]
     assert run("check", examples / SMALL, solved, "--bound", "130").returncode == 0  # its own is better
+    cost = tmp_path / "cost.json"  # where costs are minimised the larger bound says more
+    assert run("solve", examples / "armida-snapshot.json", "--method", "exact", "-q", "-o", cost).returncode == 0
+    found = json.loads(run("check", examples / "armida-snapshot.json", cost, "--bound", "100", "--json").stdout)
+    assert found["bound"] == pytest.approx(244.422, rel=1e-5)
     assert json.loads(run("check", examples / SMALL, solved, "--bound", "130", "--json").stdout)["bound"] == 118
 
 

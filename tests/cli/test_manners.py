@@ -162,7 +162,8 @@ def test_the_wheel_takes_the_examples() -> None:
         (["export", "{geo}", "/proc/foo.lp"], "/proc/foo.lp: cannot be written"),
         (["train", "vcc-ppo", "-o", "/proc/foo.npz"], "/proc/foo.npz: cannot be written"),
         (["solve", "{geo}", "-o", "mine.json"], "mine.json: exists and is not a result file"),
-        (["solve", "{geo}", "-o", "link.json"], "give the result another name"),
+        (["solve", "{geo}", "-o", "link.json"], "is a file that is read here; give the result another name"),
+        (["solve", "{geo}", "-o", "hard.json"], "is a file that is read here; give the result another name"),
     ],
 )
 def test_outputs_are_tried_first(examples: Path, tmp_path: Path, words: list[str], message: str) -> None:
@@ -170,6 +171,7 @@ def test_outputs_are_tried_first(examples: Path, tmp_path: Path, words: list[str
     geo = tmp_path / "geo.json"
     geo.write_bytes((examples / "geo-small.json").read_bytes())
     (tmp_path / "link.json").symlink_to(geo)
+    (tmp_path / "hard.json").hardlink_to(geo)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert message in one_line(run(*(word.replace("{geo}", str(geo)) for word in words), cwd=tmp_path))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
