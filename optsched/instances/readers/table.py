@@ -1,4 +1,4 @@
-"""CsrMatrix of a trace as columns, and what is wrong with them, by row."""
+"""Rows of a trace as columns, and what is wrong with them, by row."""
 
 from __future__ import annotations
 
