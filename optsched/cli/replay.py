@@ -75,7 +75,9 @@ TIME is 90s, 5m, 1h30m, or seconds.
     help="Show gaps against the bound of a result file, against a number, or a quick one. [default: where it costs little]",
 )
 @click.option("--no-bound", is_flag=True, help="Show no gaps.")
-@click.option("--metrics", "with_metrics", is_flag=True, help="Show wait, slowdown, makespan and utilisation too.")
+@click.option(
+    "--metrics", "with_metrics", is_flag=True, help="Show wait, slowdown (and bounded below by 10 s), makespan and utilisation."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "-o",
