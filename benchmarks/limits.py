@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched import load
-from optsched.methods import solving
-from optsched.rooms import families, room
+from optsched.methods import bounding
+from optsched.registry import families
+from optsched.registry import family as family_named
 
 SLACK = 1.0  # seconds
 ALIKE = 1e-9  # relative: two objectives that are the same
@@ -110,15 +111,15 @@ def broken(found: Run, greedy: Run, limit: float, sign: int, judged: bool, slack
 
 def methods(family: str) -> list[str]:
     """Greedy first: the others are held against it."""
-    heuristics = [name for name in room("heuristics", family).HEURISTICS if name != "greedy"]
-    return ["greedy", *solving(family), *heuristics]
+    heuristics = [name for name in family_named(family).heuristics() if name != "greedy"]
+    return ["greedy", *bounding(family), *heuristics]
 
 
 def judge(file: str, label: str, asked: argparse.Namespace) -> int:
     """Print a row a method and limit; how many break the promise."""
     instance = load(file)
     sign = -1 if instance.sense == "minimize" else 1
-    searching = solving(instance.problem)
+    searching = bounding(instance.problem)
     wanted = [name for name in methods(instance.problem) if asked.methods is None or name in ("greedy", *asked.methods)]
     free, failed = run(file, "greedy", 0), 0
     print(

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from optsched import load
-from optsched.decomposition.deferrable import clairvoyant
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.instances.generators import osdec
+from optsched.registry import family_of
 from optsched.rolling.loop import replay
 
 POLICIES = ("fifo", "sjf", "tetris", "greedy", "rolling")
@@ -27,7 +27,7 @@ POLICIES = ("fifo", "sjf", "tetris", "greedy", "rolling")
 def share(given: tuple[DeferrableInstance, str]) -> tuple[float, float]:
     """Objective over bound, and seconds."""
     instance, policy = given
-    bound = clairvoyant(instance)
+    bound = family_of(instance).clairvoyant(instance)
     result = replay(instance, policy, bound=bound)
     assert result.options["figures"]["fallbacks"] == 0, result.message
     assert result.objective is not None

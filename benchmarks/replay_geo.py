@@ -17,9 +17,9 @@ from time import perf_counter
 
 import numpy as np
 
-from optsched.decomposition.geo import clairvoyant
 from optsched.instances.generators import masac
 from optsched.instances.geo import GeoInstance
+from optsched.registry import family_of
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
 
@@ -37,7 +37,7 @@ def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, flo
     """Share of the bound and seconds of each policy."""
     load, seed, forecast, policies = given
     instance = scenario(load, seed)
-    bound = clairvoyant(instance)
+    bound = family_of(instance).clairvoyant(instance)
     rows = []
     for name in policies:
         word, history, _ = name.partition(" +history")

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from optsched.instances.readers import read_google2019
-from optsched.rolling.vcc.environment import VirtualCapacity
-from optsched.schedules.vcc import played
+from optsched.rolling.vcc.environment import VirtualCapacityEnv
+from optsched.schedules.vcc import simulate_queue
 
 DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "google2019"
 EPISODES = 30
 
 
 def main() -> None:
-    env = VirtualCapacity(read_google2019(DATA))
+    env = VirtualCapacityEnv(read_google2019(DATA))
     slots = env.instance.horizon
     for name, caps in (("random caps", np.random.default_rng(0).random(slots)), ("cap 1", np.ones(slots))):
         actions = caps.astype(np.float32)[:, None]
@@ -32,7 +32,7 @@ def main() -> None:
                 env.step(action)
             seconds.append(time.perf_counter() - began)
         began = time.perf_counter()
-        schedule = played(env.instance, actions[:, 0].astype(float).tolist())
+        schedule = simulate_queue(env.instance, actions[:, 0].astype(float).tolist())
         peer = time.perf_counter() - began
         assert list(schedule.starts) == env.queue.pieces()
         best, middle = min(seconds), float(np.median(seconds))

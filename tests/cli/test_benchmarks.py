@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import subprocess
 import sys
@@ -37,3 +39,11 @@ def test_what_they_write_is_ignored_by_git(script: str) -> None:
     ignored = subprocess.run(["git", "check-ignore", "-q", "out/x"], cwd=ROOT, check=False)
     assert ignored.returncode == 0
     assert "--inplace" not in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_benchmarks_import_is_there(script: Path) -> None:
+    for node in ast.walk(ast.parse(script.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optsched"):
+            module = importlib.import_module(str(node.module))
+            assert [name.name for name in node.names if not hasattr(module, name.name)] == []
