@@ -9,52 +9,143 @@ An instance goes in, a schedule with a certificate comes out:
 ('optimal', 244.422325, 244.422325)
 >>> optsched.check(instance, result)
 []
+
+Instances are built by `optsched.allocation`, `.deferrable`, `.geo`, `.vcc` and `.day_ahead`: each has a `Model`, the classes of
+its family, and an example. The logger is called ``optsched``. Names are loaded when they are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from optsched.errors import CertificateError, InputError, OptschedError
-from optsched.instances import Instance, load
-from optsched.result import Result, load_result, versions
-from optsched.schedules import Evaluation, Schedule, Violation, evaluate
-from optsched.schedules import check as _check
+import logging
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
-    from optsched.exact import Report
+    from optsched import allocation as allocation
+    from optsched import day_ahead as day_ahead
+    from optsched import deferrable as deferrable
+    from optsched import geo as geo
+    from optsched import vcc as vcc
+    from optsched.errors import CertificateError, InputError, OptschedError
+    from optsched.family import Family
+    from optsched.instances.base import Instance
+    from optsched.judging import certify, check, evaluate
+    from optsched.listing import backends, methods, policies
+    from optsched.methods import Method
+    from optsched.monitor import Progress
+    from optsched.reading import load
+    from optsched.result import Result, load_result
     from optsched.rolling.policy import Policy
+    from optsched.scaffold import Report
+    from optsched.schedules.base import Evaluation, Schedule, Violation
+    from optsched.stop import Stop
 
-__version__ = versions().get("optsched", "not installed")
+    S = TypeVar("S", bound=Schedule)
+    H = TypeVar("H", bound=Schedule)
+
+PLACES = {
+    "CertificateError": "errors",
+    "Evaluation": "schedules.base",
+    "Family": "family",
+    "InputError": "errors",
+    "Instance": "instances.base",
+    "Method": "methods",
+    "OptschedError": "errors",
+    "Policy": "rolling.policy",
+    "Progress": "monitor",
+    "Result": "result",
+    "Schedule": "schedules.base",
+    "Stop": "stop",
+    "Violation": "schedules.base",
+    "backends": "listing",
+    "certify": "judging",
+    "check": "judging",
+    "evaluate": "judging",
+    "load": "reading",
+    "load_result": "result",
+    "methods": "listing",
+    "policies": "listing",
+}  # the module of a name
+FACES = ("allocation", "day_ahead", "deferrable", "geo", "vcc")
 
 __all__ = [
     "CertificateError",
     "Evaluation",
+    "Family",
     "InputError",
     "Instance",
+    "Method",
     "OptschedError",
+    "Policy",
+    "Progress",
     "Result",
     "Schedule",
+    "Stop",
     "Violation",
+    "allocation",
+    "backends",
+    "certify",
     "check",
     "compare",
+    "day_ahead",
+    "deferrable",
     "evaluate",
+    "geo",
     "load",
     "load_result",
+    "methods",
+    "policies",
     "replay",
     "solve",
+    "vcc",
 ]
+
+logging.getLogger("optsched").addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is asked for: `import optsched` alone loads neither pydantic nor NumPy."""
+    if name in FACES:
+        return import_module(f"optsched.{name}")
+    if name == "__version__":
+        found: Any = import_module("optsched.certificate").versions().get("optsched", "not installed")
+    elif name in PLACES:
+        found = getattr(import_module(f"optsched.{PLACES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'optsched' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
+
+
+class _Package(ModuleType):
+    """The package: importing the submodule ``optsched.methods`` does not hide the function `methods`."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "methods" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def solve(
-    instance: Instance,
-    method: str = "exact",
+    instance: Instance[S, Schedule],
+    method: str | Method[Any] | Callable[..., Schedule] = "exact",
     *,
     time_limit: float | None = None,
     gap: float | None = None,
+    stop: Stop | None = None,
     threads: int | None = None,
     seed: int = 0,
     start: Schedule | Result | None = None,
@@ -62,48 +153,92 @@ def solve(
     formulation: str | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Report | None = None,
-) -> Result:
+    display: bool = False,
+) -> Result[S]:
     """Solve an instance by a method.
 
     Parameters
     ----------
-    method : a name of ``optsched methods``. time_limit : seconds of wall time, building included.
-    gap : relative gap at which to stop.
-    start : a schedule to start from, or a result, of which `decomposition` uses the prices too.
-    backend, formulation, threads, options : for ``exact``. progress : called with `Progress` as it comes.
+    instance
+        What is given.
+    method
+        A name of `methods`, ``module:object``, a `Method`, or a heuristic: a function of an instance (and of ``seed``, if it
+        likes) that returns a schedule.
+    time_limit
+        Seconds of wall time, building included.
+    gap
+        Relative gap at which to stop, e.g. 0.01 for one per cent.
+    stop
+        The same limits, and more, as an object; whichever comes first ends the search.
+    threads
+        Of the backend, for ``exact``.
+    seed
+        Of whatever is drawn: the same seed, the same run.
+    start
+        A schedule to start from, or a result, of which ``decomposition`` uses the prices too.
+    backend
+        A name of `backends`, for ``exact``.
+    formulation
+        Of the family, for ``exact``.
+    options
+        Of the backend or of the heuristic, by name.
+    progress
+        Called with `Progress` as it comes, from any thread.
+    display
+        Whether to show progress on standard error, a row a second at most.
+
+    Returns
+    -------
+    Result
+        The schedule, its objective by the referee, and what is proven of it.
 
     Raises
     ------
-    OptschedError : a name, limit or start that cannot be used.
+    OptschedError
+        A name, limit or start that cannot be used.
+    CertificateError
+        The method is wrong: its schedule breaks a rule, or beats its bound.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> optsched.solve(optsched.load("instances/geo-small.json"), "greedy").solution
+    'feasible'
     """
-    from optsched.methods import method as named  # Pyomo is loaded only when something is solved
+    from optsched.display import LOGGER, displayed, solving
+    from optsched.judging import expect_instance
     from optsched.stop import Stop
 
-    chosen = named(
-        method,
-        instance.problem,
-        backend=backend,
-        formulation=formulation,
-        threads=threads,
-        options=dict(options or {}),
-    )
-    return chosen(
-        instance,
-        stop=Stop(seconds=time_limit, gap=gap),
-        seed=seed,
-        start=start,
-        progress=progress,
-    )
+    expect_instance(instance)
+    limits = Stop(seconds=time_limit, gap=gap) | (stop or Stop())
+    with displayed(display):
+        chosen = _method(
+            instance, method, backend=backend, formulation=formulation, threads=threads, options=dict(options or {})
+        )
+        report = solving(instance, progress) if display else progress
+        result = chosen(instance, stop=limits, seed=seed, start=start, progress=report)
+        LOGGER.info("%r", result)
+    return cast("Result[S]", result)
 
 
-def check(instance: Instance, decided: Schedule | Result) -> list[Violation]:
-    """Every broken rule of a schedule; for a result also every figure that the referee does not confirm."""
-    return decided.verify(instance) if isinstance(decided, Result) else _check(instance, decided)
+def _method(instance: Instance, method: str | Method[Any] | Callable[..., Schedule], **configuration: Any) -> Method[Any]:
+    if isinstance(method, str):
+        from optsched.methods import method as named  # Pyomo is loaded only when something is solved
+
+        return named(method, instance.problem, **configuration)
+    from optsched.custom import as_method
+    from optsched.errors import OptschedError
+
+    options = configuration.pop("options", None)
+    given = [name for name, value in configuration.items() if value is not None]
+    if given:
+        raise OptschedError(f"a method that is no name does not take {', '.join(given)}")
+    return as_method(method, options)
 
 
 def replay(
-    instance: Instance,
-    policy: str | Policy = "rolling",
+    instance: Instance[Schedule, H],
+    policy: str | Policy[Any, Schedule] = "rolling",
     *,
     forecast: str = "perfect",
     period_s: float | None = None,
@@ -112,30 +247,134 @@ def replay(
     budget_s: float | None = None,
     history: Instance | None = None,
     seed: int = 0,
-    **more: Any,
-) -> Result:
+    log: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    checkpoint: str | Path | None = None,
+    every: int = 50,
+    resume: bool = False,
+    bound: float | Result | None = None,
+    on_failure: Literal["raise", "fallback"] = "raise",
+    display: bool = False,
+) -> Result[H]:
     """Replay an instance online under a policy; what happened is judged by the same referee.
 
     Parameters
     ----------
-    policy : a name of ``optsched replay --help``, or an object with ``reset(seed)`` and ``decide(snapshot)``.
-    forecast : what is believed of capacity, price and carbon. period_s : decide at least this often.
-    window_s, replan_s : how far a rolling horizon plans, and how long it follows a plan. budget_s : wall time a decision.
-    history : an instance of past days, for policies that learn what to expect. more : see `optsched.rolling.loop.replay`.
+    instance
+        What will have happened; a policy sees only what is known by then.
+    policy
+        A name of `policies`, ``module:object``, or a `Policy`: an object with ``reset(seed)`` and ``decide(snapshot)``.
+    forecast
+        What is believed of capacity, price and carbon, e.g. ``"perfect"``, ``"noisy:0.2"``.
+    period_s
+        Decide at least this often, in seconds, while work is pending.
+    window_s
+        How far a rolling horizon plans, in seconds.
+    replan_s
+        How long it follows a plan, in seconds.
+    budget_s
+        Wall seconds of a decision.
+    history
+        An instance of past days, for policies that learn what to expect.
+    seed
+        Of the policy, and of a forecast's noise.
+    log
+        Called with a row a decision, which JSON can write and which holds no wall time.
+    progress
+        Called with the same rows and what is ``left``.
+    checkpoint
+        A folder that keeps the replay, so that it can go on after it was killed.
+    every
+        Decisions between two checkpoints.
+    resume
+        Whether to go on from the checkpoint.
+    bound
+        What is proven of every schedule, online or not, in the objective's unit, or a result that proves it: for the gap.
+    on_failure
+        What to do where the policy raises or decides something infeasible: ``"raise"`` `PolicyFailed`, or let a simple rule
+        decide instead (``"fallback"``), which is counted among the result's figures.
+    display
+        Whether to show on standard error what happens, a row a second at most.
+
+    Returns
+    -------
+    Result
+        Of what happened; ``options["figures"]`` counts decisions, fallbacks and seconds.
 
     Raises
     ------
-    OptschedError : a name or setting that cannot be used.
+    OptschedError
+        A name or setting that cannot be used, or a policy that failed (`PolicyFailed`).
+
+    Examples
+    --------
+    >>> import optsched
+    >>> round(optsched.replay(optsched.load("instances/armida.json"), "fifo").objective, 3)
+    1.813
     """
+    from optsched.display import LOGGER, displayed, replaying
+    from optsched.judging import expect_instance
+    from optsched.result import Result
     from optsched.rolling.loop import replay as replayed
     from optsched.rolling.policy import Settings
 
-    settings = Settings(window_s=window_s, replan_s=replan_s, budget_s=budget_s, history=history)
-    return replayed(instance, policy, forecast=forecast, period_s=period_s, settings=settings, seed=seed, **more)
+    expect_instance(instance)
+    if isinstance(bound, Result):
+        from optsched.analysis.bounds import given_bound
+
+        bound = given_bound(instance, bound).value
+    with displayed(display):
+        result = replayed(
+            instance,
+            policy,
+            forecast=forecast,
+            period_s=period_s,
+            settings=Settings(window_s=window_s, replan_s=replan_s, budget_s=budget_s, history=history),
+            seed=seed,
+            log=log,
+            progress=replaying(progress) if display else progress,
+            checkpoint=checkpoint,
+            every=every,
+            resume=resume,
+            bound=bound,
+            on_failure=on_failure,
+        )
+        LOGGER.info("%r", result)
+    return cast("Result[H]", result)
 
 
-def compare(instance: Instance, methods: Iterable[str] = (), policies: Iterable[str] = (), **options: Any) -> pd.DataFrame:
-    """Methods offline and policies online against the best proven bound, a row each; see `optsched.analysis.gaps.compare`."""
+def compare(
+    instance: Instance,
+    methods: Iterable[str | Method[Any] | Callable[..., Schedule]] = (),
+    policies: Iterable[str | Policy[Any, Schedule]] = (),
+    **options: Any,
+) -> pd.DataFrame:
+    """Methods offline and policies online against the best proven bound, a row each.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    methods
+        Names of `methods`, methods, or heuristics, as `solve` takes them.
+    policies
+        Names of `policies`, or policies, as `replay` takes them.
+    **options
+        ``time_limit`` in seconds (of each method), ``seed``, ``bound``, ``on_failure``, and what `replay` takes; see
+        `optsched.analysis.gaps.compare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With instance, kind (``offline``, ``online``), name, objective, bound, gap, seconds, termination, figures of replays.
+
+    Raises
+    ------
+    OptschedError
+        A name or setting that cannot be used, or a policy that failed.
+    """
     from optsched.analysis.gaps import compare as compared
+    from optsched.judging import expect_instance
 
-    return compared(instance, methods, policies, **options)
+    expect_instance(instance)
+    return compared(instance, [_method(instance, method) for method in methods], policies, **options)

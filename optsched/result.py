@@ -4,81 +4,87 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, PrivateAttr, SerializeAsAny
+from typing_extensions import TypeVar  # it comes with pydantic; `default` is of Python 3.13
 
+from optsched import report
+from optsched.certificate import InstanceReference, Origin, Proof, Termination, Timings, beats, relative_gap, settled, versions
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
 from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
-from optsched.rooms import families
-from optsched.schedules import check, evaluate, parse
-from optsched.schedules.base import PROVEN, TOLERANCE, Evaluation, Schedule, Violation, differs
+from optsched.referee import check, evaluate, parse
+from optsched.registry import families, family_of
+from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, Violation, differs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = ["Proof", "Result", "Termination", "beats", "certified", "load_result", "relative_gap", "versions"]
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
-Termination = Literal["optimal", "gap_limit", "time_limit", "iteration_limit", "infeasible", "interrupted", "error"]
-SUMS = 1e-12  # of the components: what their sum may have lost where they cancel
+UNPROVEN = ("gap_limit", "iteration_limit", "completed")  # words that give way to a proof
 KEPT_DUALS = 20_000  # rows; more are not written to the file
 
 
-class InstanceReference(Data):
-    """Which instance a result is about; `file` is where it was read from, a hint for `plot`.
-
-    `parameters` are those that the papers leave open and without which the objective says little.
-    """
-
-    name: str
-    sha256: str
-    file: str | None = None
-    parameters: dict[str, float] = Field(default_factory=dict)
+S_co = TypeVar("S_co", bound=Schedule, default=Schedule, covariant=True)
+S = TypeVar("S", bound=Schedule)
 
 
-class Proof(Data):
-    """How a bound was proven, and what is taken on trust (docs/certificates.md).
+class Result(Data, Generic[S_co]):
+    """What a method returns: a schedule and its certificate. Objective and components come from the referee; see `certified`.
 
     Attributes
     ----------
-    kind : ``prices`` (of capacity), ``duals`` (multipliers of a formulation's rows): anybody can work the bound out again, with
-        every rounding charged; ``integers`` (a search in exact arithmetic); ``path`` (a shortest path and branching, with every
-        rounding charged); ``search`` (branch and bound in floating point); ``sign`` (no cost is negative).
-    overlooked : by how much the search may have missed the optimum, in the objective's unit; counted against the bound.
-    tolerance : relative, to which the solver held rows and integers; 0 for none.
-    formulation, duals : the multipliers of its rows, where they were kept.
-    """
+    problem
+        The family's name.
+    objective_kind
+        ``"proxy"``: the objective stands in for what will be realised; ``"realised"``: it is that; None where both are one.
+    instance
+        Which instance it is about: its name and sha256.
+    method, options, seed
+        What made it.
+    termination
+        Why it stopped.
+    solution
+        What it has: ``"optimal"``, ``"feasible"`` or ``"none"``.
+    objective, bound
+        In the instance's unit, or None.
+    gap
+        ``|objective - bound| / max(|objective|, 1e-9)``, or None.
+    components
+        Of the objective, by name, in its unit.
+    message
+        What else there is to say.
+    timings_s
+        Wall seconds of each step.
+    incumbents
+        Rows of [seconds, objective, bound], None where not known yet.
+    versions
+        Of Python, optsched and what else computed it.
+    schedule
+        What is decided, or None; `best` is the same for code that cannot do without.
+    shadow_prices
+        What one more unit of capacity is worth, by place and slot; None if the method has none.
+    proof
+        Of the bound; None where there is none, and in older files.
+    digest
+        sha256 over everything above but timings, so that a later edit shows.
 
-    kind: Literal["prices", "duals", "integers", "path", "search", "sign"]
-    overlooked: float = 0.0
-    tolerance: float = 0.0
-    formulation: str | None = None
-    duals: tuple[float, ...] | None = None
-
-
-class Timings(Data):
-    """Wall seconds of each step; null for a step that the method does not have."""
-
-    build: float | None = None
-    translate: float | None = None
-    solve: float | None = None
-    total: float
-
-
-class Result(Data):
-    """What a method returns. Objective and components come from the referee; see `certified`.
-
-    Attributes
-    ----------
-    termination : why it stopped. solution : what it has: optimal, feasible or none.
-    objective, bound, gap : numbers or None; ``gap = |objective - bound| / max(|objective|, 1e-9)``.
-    incumbents : rows of [seconds, objective, bound], None where not known yet.
-    shadow_prices : what one more unit of capacity is worth, by place and slot; absent if the method has none.
-    proof : of the bound; absent where there is none, and in older files.
-    digest : sha256 over everything above but timings, so that a later edit shows.
+    Examples
+    --------
+    >>> import optsched
+    >>> result = optsched.solve(optsched.load("instances/armida-snapshot.json"))
+    >>> result.summary().splitlines()[3]
+    'objective     244.422 EUR (proxy), by the referee'
+    >>> list(result.to_frame().columns)
+    ['job', 'node', 'gpus']
     """
 
     format: Literal["optsched-result/1"] = RESULT_FORMAT
@@ -98,18 +104,80 @@ class Result(Data):
     timings_s: Timings
     incumbents: tuple[tuple[float, float | None, float | None], ...] = ()
     versions: dict[str, str]
-    schedule: SerializeAsAny[Schedule] | None
+    schedule: SerializeAsAny[S_co] | None
     shadow_prices: dict[str, tuple[NonNegative, ...]] | None = None
     proof: Proof | None = None
     digest: str | None = None
+    _origin: Origin = PrivateAttr(default_factory=Origin)
+
+    @property
+    def best(self) -> S_co:
+        """The schedule, for code that cannot do without one.
+
+        Raises
+        ------
+        OptschedError
+            There is none.
+        """
+        if self.schedule is None:
+            raise OptschedError(
+                f"the result of {self.method} on {self.instance.name!r} has no schedule: it ended {self.termination}"
+            )
+        return self.schedule
+
+    def __repr__(self) -> str:
+        """One line: a schedule has thousands of entries."""
+        return report.line(self, self._origin.unit)
+
+    __str__ = __repr__
+
+    def summary(self) -> str:
+        """A few lines: method, how it ended, objective with unit, bound, gap, components, jobs run, seconds."""
+        return report.summary(self, self._origin.unit, self._origin.jobs)
+
+    def _repr_html_(self) -> str:
+        return report.html(self, self._origin.unit, self._origin.jobs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The schedule as a frame, a row an entry; see `Schedule.to_frame`.
+
+        Raises
+        ------
+        OptschedError
+            There is no schedule.
+        """
+        return self.best.to_frame()
+
+    def plot(self, instance: Instance | None = None) -> Figure:
+        """The schedule as a picture.
+
+        Parameters
+        ----------
+        instance
+            What the result is about; needed where it was read from a file or made by another process.
+
+        Raises
+        ------
+        OptschedError
+            There is no schedule, no instance, or another one.
+        """
+        given = instance or self._origin.instance
+        if given is None:
+            raise OptschedError("this result was read from a file or made by another process: plot(instance) with its instance")
+        if given.sha256 != self.instance.sha256:
+            raise OptschedError(f"the result is about {self.instance.name!r}, not about the instance {given.name!r} given")
+        figure = family_of(given).draw(given, self.best)
+        heading = [text for text in (figure.get_suptitle(), report.certainty(self)) if text]
+        figure.suptitle(", ".join(heading), fontsize=10, parse_math=False)
+        return figure
 
     def to_json(self) -> dict[str, Any]:
         """The result as a JSON object; shadow prices and proof are left out where there are none."""
         absent = {name for name in ("shadow_prices", "proof") if getattr(self, name) is None}
         return self.model_dump(mode="json", exclude=absent)
 
-    def sealed(self) -> Result:
-        """This result with its digest."""
+    def sealed(self) -> Self:
+        """The same result with its digest."""
         return self.model_copy(update={"digest": self._digest()})
 
     def _digest(self) -> str:
@@ -118,11 +186,28 @@ class Result(Data):
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.json`` or ``.json.gz``, atomically."""
+        """Write to ``.json`` or ``.json.gz``, atomically; `optsched.load_result` reads it.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            It cannot be written.
+        """
         write_bytes(path, (json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n").encode())
 
     def verify(self, instance: Instance) -> list[Violation]:
-        """Judge the whole certificate: instance, schedule, objective, components, bound, gap and digest."""
+        """Judge the whole certificate: instance, schedule, objective, components, bound, gap and digest.
+
+        Parameters
+        ----------
+        instance
+            What the result should be about.
+        """
         if self.problem != instance.problem:
             return [Violation("other problem", detail=f"result is of {self.problem}, instance of {instance.problem}")]
         found = []
@@ -170,12 +255,35 @@ class Result(Data):
 def load_result(path: str | Path) -> Result:
     """Read a result file.
 
+    Parameters
+    ----------
+    path
+        A ``.json`` or ``.json.gz`` that `Result.save` wrote.
+
     Raises
     ------
-    InputError : one line with the file, the place and what would be right.
+    InputError
+        One line with the file, the place and what would be right.
     """
-    raw = parse_object(read_bytes(path), path)
-    expect_format(raw, RESULT_FORMAT, path)
+    return parse_result(parse_object(read_bytes(path), path), path)
+
+
+def parse_result(raw: Mapping[str, Any], path: str | Path) -> Result:
+    """The result in a JSON object.
+
+    Parameters
+    ----------
+    raw
+        As `Result.to_json` makes it.
+    path
+        Named in messages.
+
+    Raises
+    ------
+    InputError
+        One line with the place and what would be right.
+    """
+    expect_format(dict(raw), RESULT_FORMAT, path)
     problem = raw.get("problem")
     if not isinstance(problem, str) or problem not in families():
         raise InputError(path, "problem", f"expected one of {', '.join(families())}")
@@ -183,13 +291,13 @@ def load_result(path: str | Path) -> Result:
     if decided is not None and not isinstance(decided, dict):
         raise InputError(path, "schedule", "must be an object or null")
     schedule = None if decided is None else parse(problem, decided, f"{path}: schedule")
-    result: Result = validated(Result, raw | {"schedule": None}, path)
+    result: Result = validated(Result, {**raw, "schedule": None}, path)
     return result.model_copy(update={"schedule": schedule})
 
 
 def certified(
     instance: Instance,
-    schedule: Schedule | None,
+    schedule: S | None,
     *,
     method: str,
     termination: str,
@@ -203,17 +311,41 @@ def certified(
     message: str | None = None,
     shadow_prices: dict[str, tuple[float, ...]] | None = None,
     proof: Proof | None = None,
-) -> Result:
+) -> Result[S]:
     """A result whose figures come from the referee.
 
     Parameters
     ----------
-    bound : what the method has proven, its own errors already counted against it. A bound within 1e-9 of the objective,
-        relative to that, is the objective; nothing else is called optimal. proof : of the bound.
+    instance
+        What was given.
+    schedule
+        What was decided; None where nothing was found.
+    method, seed, options
+        What made it, as it can be made again.
+    termination
+        Why it stopped; ``optimal`` only stands where the bound proves it.
+    bound
+        What the method has proven, its own errors already counted against it. A bound within 1e-9 of the objective, relative to
+        that, is the objective; nothing else is called optimal.
+    seconds
+        Wall time, all steps together.
+    packages
+        Distributions whose versions the result names.
+    timings
+        Wall seconds by step.
+    incumbents
+        Rows of seconds, objective and bound.
+    message
+        What else there is to say.
+    shadow_prices
+        What one more unit of capacity is worth, by place and slot.
+    proof
+        Of the bound.
 
     Raises
     ------
-    CertificateError : the schedule breaks a rule or beats the bound: the method is wrong, and nothing is returned.
+    CertificateError
+        The schedule breaks a rule or beats the bound: the method is wrong, and nothing is returned.
     """
     objective, components = None, {}
     if schedule is not None:
@@ -228,10 +360,12 @@ def certified(
     gap = relative_gap(objective, bound)
     if termination == "optimal" and schedule is not None and (gap is None or gap > PROVEN):
         termination = "gap_limit" if gap is not None else "iteration_limit"
-    elif termination in ("gap_limit", "iteration_limit") and proof is not None and gap is not None and gap <= PROVEN:
+    elif (
+        termination in ("gap_limit", "iteration_limit", "completed") and proof is not None and gap is not None and gap <= PROVEN
+    ):
         termination = "optimal"  # whatever ended the method, nothing is left to prove
     solution = "none" if schedule is None else "optimal" if termination == "optimal" else "feasible"
-    return Result(
+    made: Result[S] = Result(
         problem=instance.problem,
         objective_kind=schedule.objective_kind if schedule is not None else None,
         instance=InstanceReference(name=instance.name, sha256=instance.sha256, parameters=instance.open_parameters()),
@@ -251,52 +385,11 @@ def certified(
         schedule=schedule,
         shadow_prices=shadow_prices,
         proof=None if bound is None else proof,
-    ).sealed()
+    )
+    made._origin.instance = instance
+    return made.sealed()
 
 
-def schedule_of(start: Schedule | Result | None) -> Schedule | None:
+def schedule_of(start: S | Result[S] | None) -> S | None:
     """The schedule to start from."""
     return start.schedule if isinstance(start, Result) else start
-
-
-def relative_gap(objective: float | None, bound: float | None) -> float | None:
-    """|objective - bound| / max(|objective|, 1e-9), None where either is missing."""
-    if objective is None or bound is None:
-        return None
-    return abs(objective - bound) / max(abs(objective), 1e-9)
-
-
-def settled(
-    instance: Instance, judged: Evaluation, bound: float | None, proof: Proof | None
-) -> tuple[float | None, Proof | None]:
-    """The bound as it is written: the objective where the two agree, and never below zero where no cost can be.
-
-    One that lies beyond the objective by what the referee's own sums may have lost is moved to the other side by as much.
-    """
-    if bound is None:
-        return None, None
-    if instance.sense == "minimize" and bound <= 0.0:
-        bound, proof = 0.0, Proof(kind="sign")
-    objective, noise = judged.objective, SUMS * sum(map(abs, judged.components.values()))
-    if beats(instance, objective, bound) and abs(bound - objective) <= noise:
-        bound = objective - noise if instance.sense == "minimize" else objective + noise
-    return (objective if abs(bound - objective) <= PROVEN * abs(objective) else bound), proof
-
-
-def beats(instance: Instance, objective: float, bound: float | None) -> bool:
-    """Whether an objective lies beyond a bound."""
-    if bound is None:
-        return False
-    better = bound - objective if instance.sense == "minimize" else objective - bound
-    return better > PROVEN * abs(objective)
-
-
-def versions(packages: Iterable[str] = ()) -> dict[str, str]:
-    """Versions of Python, optsched and the given distributions."""
-    found = {"python": platform.python_version()}
-    for package in ("optsched", *packages):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

@@ -11,6 +11,9 @@ import pytest
 
 import optsched
 from optsched.errors import CertificateError, InputError
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.deferrable import DeferrableInstance
+from optsched.instances.geo import GeoInstance
 from optsched.result import certified, load_result
 from tests.oracle import tiny
 
@@ -40,7 +43,7 @@ def test_untouched(solved: tuple[Any, dict[str, Any], Path]) -> None:
 
 
 def with_entry(data: dict[str, Any], index: int, change: dict[str, Any]) -> dict[str, Any]:
-    copied = json.loads(json.dumps(data))
+    copied: dict[str, Any] = json.loads(json.dumps(data))
     entries(copied)[index].update(change)
     return copied
 
@@ -67,7 +70,7 @@ def test_every_moved_job_shows(solved: tuple[Any, dict[str, Any], Path], sealed:
             moved = with_entry(data, index, change)
             if not rules(instance, moved, path):  # only an equally good schedule may pass, and only without the seal
                 assert not sealed, change
-                judged = optsched.evaluate(instance, load_result(path).schedule)
+                judged = optsched.evaluate(instance, load_result(path))
                 assert judged.objective == pytest.approx(data["objective"], rel=1e-9), change
 
 
@@ -113,7 +116,7 @@ def test_other_instance_and_words(solved: tuple[Any, dict[str, Any], Path], exam
 def test_the_referee_names_job_place_and_time(examples: Path) -> None:
     from optsched.schedules.geo import GeoSchedule, Start
 
-    instance = optsched.load(examples / "geo-small.json")
+    instance = GeoInstance.load(examples / "geo-small.json")
     jobs = [job for job in instance.jobs if job.source == "SG"]
     crowd = GeoSchedule(starts=tuple(Start(job=j.id, site="SG", start=j.submitted, departure=None) for j in jobs))
     words = [str(v) for v in optsched.check(instance, crowd)]
@@ -121,11 +124,12 @@ def test_the_referee_names_job_place_and_time(examples: Path) -> None:
 
 
 def test_certified_refuses_what_beats_its_bound(examples: Path) -> None:
-    instance = optsched.load(examples / "deferrable-small.json")
-    best = optsched.solve(instance)
+    instance = DeferrableInstance.load(examples / "deferrable-small.json")
+    best = optsched.solve(instance, "exact")
+    assert best.objective is not None
     with pytest.raises(CertificateError, match="beyond its bound"):
         certified(instance, best.schedule, method="magic", termination="optimal", bound=best.objective - 1, seconds=0)
-    broken = best.schedule.model_copy(update={"starts": best.schedule.starts * 2})
+    broken = best.best.model_copy(update={"starts": best.best.starts * 2})
     with pytest.raises(CertificateError, match="infeasible schedule: job decided more than once"):
         certified(instance, broken, method="magic", termination="optimal", bound=None, seconds=0)
 
@@ -165,13 +169,13 @@ def test_empty_instances() -> None:
     allocation = tiny.allocation(0)
     for changes in ({"jobs": ()}, {"nodes": ()}, {"jobs": (), "nodes": ()}):
         for formulation in ("aggregated", "linearized", "printed"):
-            result = optsched.solve(allocation.model_copy(update=changes), formulation=formulation)
-            assert (result.solution, result.schedule.assignments) == ("optimal", ()), (changes, formulation)
+            result = optsched.solve(allocation.model_copy(update=changes), "exact", formulation=formulation)
+            assert (result.solution, result.best.jobs_run) == ("optimal", 0), (changes, formulation)
     for family in ("deferrable", "geo"):
         empty = tiny.TINY[family](0).model_copy(update={"jobs": ()})
         for backend in ("highs", "cp-sat", "scip"):
-            result = optsched.solve(empty, backend=backend)
-            assert (result.solution, result.schedule.starts) == ("optimal", ()), (family, backend)
+            result = optsched.solve(empty, "exact", backend=backend)
+            assert (result.solution, result.best.jobs_run) == ("optimal", 0), (family, backend)
 
 
 def test_docstring_example(monkeypatch: pytest.MonkeyPatch, examples: Path) -> None:
@@ -184,7 +188,7 @@ def test_docstring_example(monkeypatch: pytest.MonkeyPatch, examples: Path) -> N
 
 
 def test_gpus_beyond_the_price_list_are_a_violation_not_an_error(examples: Path, tmp_path: Path) -> None:
-    instance = optsched.load(examples / "armida-snapshot.json")
+    instance = AllocationInstance.load(examples / "armida-snapshot.json")
     long = {"V100": (1000.0, 900.0), "T4": tuple(1000.0 / g for g in range(1, 9))}
     jobs = tuple(job.model_copy(update={"time_s": long}) for job in instance.jobs)
     instance = instance.model_copy(update={"jobs": jobs})
@@ -201,5 +205,6 @@ def test_small_objectives_are_compared_relatively(examples: Path, tmp_path: Path
     instance = optsched.load(examples / "geo-small.json")
     result = optsched.solve(instance, "greedy")
     assert result.instance.parameters == {"gpu_power_kw": 0.07}
+    assert result.objective is not None
     tampered = result.model_copy(update={"objective": result.objective * (1 + 3e-6), "digest": None})
     assert tampered.verify(instance)

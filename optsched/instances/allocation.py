@@ -32,13 +32,29 @@ if TYPE_CHECKING:
 
 
 class GpuType(Data):
-    """Cost rate of a node of this type, in currency per hour, while 1..G of its GPUs are in use."""
+    """A type of GPU.
+
+    Attributes
+    ----------
+    node_cost_per_h
+        What a node of this type costs, in currency per hour, while 1..G of its GPUs are in use.
+    """
 
     node_cost_per_h: tuple[NonNegative, ...] = Field(min_length=1, max_length=64)
 
 
 class Node(Data):
-    """A machine with `gpus` GPUs of one type."""
+    """A machine.
+
+    Attributes
+    ----------
+    id
+        By which schedules name it.
+    gpu_type
+        Of all its GPUs, a key of the instance's `gpu_types`.
+    gpus
+        How many it has.
+    """
 
     id: Identifier
     gpu_type: str
@@ -46,7 +62,19 @@ class Node(Data):
 
 
 class Job(Data):
-    """A job: `due_s` is absolute; `time_s[type][g-1]` is its remaining time with g GPUs, null where it cannot run."""
+    """A job.
+
+    Attributes
+    ----------
+    id
+        By which schedules name it.
+    submit_s, due_s
+        When it is submitted and due, absolute, in seconds.
+    weight_per_s
+        What a second of tardiness costs.
+    time_s
+        ``time_s[type][g - 1]``: its remaining time in seconds with g GPUs of a type; None where it cannot run so.
+    """
 
     id: Identifier
     submit_s: NonNegative
@@ -85,7 +113,30 @@ class JobColumns:
 
 
 class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
-    """One rescheduling point of a GPU cluster at `now_s`; jobs submitted later are not known yet."""
+    """One rescheduling point of a GPU cluster.
+
+    Attributes
+    ----------
+    currency
+        Of all costs.
+    now_s
+        The present, in seconds; jobs submitted later are not known yet.
+    scheduling_interval_s
+        Seconds until the next rescheduling point, by which a postponed job is delayed.
+    postponement_penalty
+        rho: factor on the tardiness of a postponed job.
+    first_ending
+        Whose energy a node is charged for, of the jobs that it runs: that of the one that ends ``"earliest"``, or the
+        ``"cheapest"``.
+    use_all_nodes
+        Whether as many nodes as can be are in use.
+    migration_cost_s
+        Seconds of work that a job loses when it is moved, in a replay.
+    gpu_types
+        By name.
+    nodes, jobs
+        What there is.
+    """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     problem: ClassVar[str] = "allocation"
@@ -216,6 +267,3 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
             f"now {self.now_s:g} s, first ending: {self.first_ending}"
             f"{', all nodes in use' if self.use_all_nodes else ''}"
         )
-
-
-INSTANCE = AllocationInstance

@@ -31,21 +31,49 @@ HOURLY = ("inflexible_ncu", "inflexible_high_ncu", "reservation_ratio", "carbon_
 
 
 class Campus(Data):
-    """Clusters behind one grid contract of so many MW."""
+    """Clusters behind one grid contract.
+
+    Attributes
+    ----------
+    id
+        By which clusters name it.
+    contract_mw
+        What their peaks may add up to.
+    """
 
     id: Identifier
     contract_mw: Positive
 
 
 class Cluster(Data):
-    """Forecasts for tomorrow, by hour, and what the cluster can take.
+    """Forecasts for tomorrow, and what the cluster can take; lists have a value an hour.
 
     Attributes
     ----------
-    inflexible_ncu, inflexible_high_ncu : usage U_IF and its (1 - gamma) quantile. flexible_ncu_h : daily flexible usage T_UF.
-    reserved_ncu_h, reserved_error : daily reservations T_R and the 97th percentile of their relative forecast errors.
-    reservation_ratio : R, reservations over usage. idle_kw, kw_per_ncu : power, Pow(u) = idle + slope u. capacity_ncu : C, of
-    reservations. usage_limit_ncu : Ubar, what the power allows.
+    id
+        By which schedules name it.
+    campus
+        Id of the campus.
+    inflexible_ncu
+        U_IF: usage that cannot be moved.
+    inflexible_high_ncu
+        Its (1 - gamma) quantile.
+    flexible_ncu_h
+        T_UF: flexible usage of the day.
+    reserved_ncu_h
+        T_R: reservations of the day.
+    reserved_error
+        The 97th percentile of their relative forecast errors.
+    reservation_ratio
+        R: reservations over usage.
+    carbon_kg_per_kwh
+        eta: of electricity.
+    idle_kw, kw_per_ncu
+        Power, Pow(u) = idle + slope u.
+    capacity_ncu
+        C: what the machines have, of reservations.
+    usage_limit_ncu
+        Ubar: what the power allows, of usage.
     """
 
     id: Identifier
@@ -64,7 +92,17 @@ class Cluster(Data):
 
 
 class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
-    """Clusters x hours; `carbon_price` in USD/kg, `peak_price` in USD per MW and day (40 and 10 as printed)."""
+    """Clusters and hours of tomorrow.
+
+    Attributes
+    ----------
+    carbon_price
+        In USD/kg (40 as printed).
+    peak_price
+        In USD per MW of a cluster's peak and day (10 as printed).
+    campuses, clusters
+        What there is.
+    """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     problem: ClassVar[str] = "day_ahead"
@@ -190,6 +228,3 @@ class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
             f"{len(self.clusters)} clusters on {len(self.campuses)} campuses, {self.hours} hours, "
             f"{self.demand.sum():.6g} flexible of {self.demand.sum() + self.inflexible.sum():.6g} NCU-hours"
         )
-
-
-INSTANCE = DayAheadInstance

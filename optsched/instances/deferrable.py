@@ -31,9 +31,22 @@ if TYPE_CHECKING:
 
 
 class Job(Data):
-    """A job of `cores` cores for `duration` slots that starts between slots `earliest` and `latest`, or not at all.
+    """A job.
 
-    In a snapshot of a replay it may have `waited` so many slots already, which count as delay.
+    Attributes
+    ----------
+    id
+        By which schedules name it.
+    cores
+        How many it takes.
+    duration
+        Slots for which it runs.
+    earliest, latest
+        The slots between which it starts, both included, or not at all.
+    submitted
+        The slot from which on it is known.
+    waited
+        In a snapshot of a replay: slots that it has waited already, which count as delay.
     """
 
     id: Identifier
@@ -67,7 +80,25 @@ class Units:
 
 
 class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
-    """Deferrable jobs over T = len(capacity) slots of `slot_s` seconds; `now` is the slot of a replay that slot 0 is."""
+    """Deferrable jobs over T = len(capacity) slots.
+
+    Attributes
+    ----------
+    slot_s
+        Seconds of a slot.
+    capacity
+        Cores, a value a slot.
+    delay_penalty
+        omega_1: core-slots per slot by which a job starts after its earliest one.
+    overload_penalty
+        omega_2: core-slots per core above the capacity and slot.
+    forecast
+        Where the capacity comes from; never read by a method.
+    now
+        The slot of a replay that slot 0 of a snapshot is.
+    jobs
+        What there is to start.
+    """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     problem: ClassVar[str] = "deferrable"
@@ -139,6 +170,3 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
             f"capacity {min(self.capacity):g}..{max(self.capacity):g} cores, "
             f"mean window {slack.mean() if len(slack) else 0:.1f} slots"
         )
-
-
-INSTANCE = DeferrableInstance

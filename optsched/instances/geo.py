@@ -33,7 +33,21 @@ if TYPE_CHECKING:
 
 
 class Site(Data):
-    """A data centre; `gpus` is a number or a list with one number a slot, prices and carbon one a signal slot."""
+    """A data centre.
+
+    Attributes
+    ----------
+    id
+        By which links, jobs and schedules name it.
+    gpus
+        How many, or how many a slot.
+    pue
+        Power usage effectiveness: all power over that of the GPUs.
+    price_usd_per_mwh
+        Of electricity, a value a signal slot.
+    carbon_g_per_kwh
+        Of electricity, a value a signal slot.
+    """
 
     id: Identifier
     gpus: Natural | tuple[Natural, ...]
@@ -43,7 +57,17 @@ class Site(Data):
 
 
 class Link(Data):
-    """A directed link between two sites."""
+    """A directed link between two sites.
+
+    Attributes
+    ----------
+    from_, to
+        Ids of the sites; ``from`` in files.
+    throughput_gb_per_s
+        How fast data goes.
+    cost_usd_per_gb
+        What it costs.
+    """
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -54,10 +78,29 @@ class Link(Data):
 
 
 class Job(Data):
-    """A job of `gpus` GPUs for `duration` slots, submitted at its source; its start may lag by `slack` slots.
+    """A job.
 
-    In a snapshot of a replay a job may have left its source already: it is bound for site `bound_for`, where it arrives in
-    slot `arrives`, and can run nowhere else. Its migration is paid, its result still has to return to the source.
+    Attributes
+    ----------
+    id
+        By which schedules name it.
+    source
+        Id of the site where it is submitted.
+    submitted
+        The slot in which it is.
+    gpus
+        How many it takes.
+    duration
+        Slots for which it runs.
+    slack
+        Slots by which its start may lag, and by which its result must be back.
+    data_gb, model_gb
+        What goes with it to another site, and what comes back too.
+    bound_for
+        In a snapshot of a replay: the site for which it has left already; it can run nowhere else. Its migration is paid, its
+        result still has to return to the source.
+    arrives
+        The slot in which it is there.
     """
 
     id: Identifier
@@ -88,9 +131,30 @@ class JobColumns:
 
 
 class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
-    """Jobs of a network of sites over `horizon` slots of `slot_s` seconds.
+    """Jobs of a network of sites.
 
-    `now` is the slot of the replay that slot 0 of a snapshot is, so that its first signal slot may have begun before.
+    Attributes
+    ----------
+    slot_s
+        Seconds of a slot.
+    horizon
+        Slots.
+    signal_slot_s
+        Seconds for which one price or carbon value holds, a multiple of `slot_s`.
+    gpu_revenue_usd_per_h
+        Of a GPU in use.
+    gpu_power_kw
+        Of a GPU in use: rho, which the paper leaves open.
+    idle_power_ratio
+        Power of a GPU that is not in use, as a share of that.
+    carbon_price_usd_per_t
+        Per tonne of CO2.
+    network_kwh_per_gb
+        Energy of a transfer.
+    now
+        The slot of the replay that slot 0 of a snapshot is, so that its first signal slot may have begun before.
+    sites, links, jobs
+        What there is.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
@@ -155,7 +219,15 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         return cheapest_paths(links, len(self.sites))
 
     def transfer_slots(self, here: Ints, there: Ints, *sizes_gb: Floats) -> Ints:
-        """Slots until data has gone from site to site, shape (n,), 0 where there is no path; `sizes_gb` columns add up."""
+        """Slots until data has gone from site to site, shape (n,), 0 where there is no path.
+
+        Parameters
+        ----------
+        here, there
+            Indices of sites, shape (n,).
+        *sizes_gb
+            What goes, columns of shape (n,) that add up.
+        """
         found = np.zeros(len(here), dtype=np.int64)
         pair = here * len(self.sites) + there
         for (a, b), path in self.paths.items():
@@ -233,6 +305,3 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
             f"{self.horizon} slots of {self.slot_s:g} s, load {work / max(1, self.capacity.sum()):.2f}, "
             f"GPU power {self.gpu_power_kw:g} kW"
         )
-
-
-INSTANCE = GeoInstance

@@ -35,10 +35,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Job(Data):
-    """A flexible job of `ncu` NCU for `duration` slots that joins the queue in slot `submitted`.
+    """A flexible job.
 
-    In a snapshot of a replay it may have `waited` so many slots already, and may have been `evicted` once started: then it is
-    charged for no more waiting, and `duration` is what is left.
+    Attributes
+    ----------
+    id
+        By which schedules name it.
+    submitted
+        The slot in which it joins the queue.
+    duration
+        Slots for which it runs.
+    ncu
+        Normalised compute units that it takes.
+    waited
+        In a snapshot of a replay: slots that it has waited already.
+    evicted
+        There too: it was started and put back, is charged for no more waiting, and `duration` is what is left.
     """
 
     id: Identifier
@@ -77,14 +89,44 @@ class Units:
 
 
 class VccInstance(Instance["VccSchedule", "VccSchedule"]):
-    """Flexible jobs over T = len(carbon_kg_per_kwh) slots; `inflexible_ncu` runs always, under no cap.
+    """Flexible jobs over T = len(carbon_kg_per_kwh) slots, behind a cap.
 
     Attributes
     ----------
-    carbon_forecast : row t holds what was forecast in slot t for the slots t, t + 1, ...; rows may be shorter than the horizon.
-    preempt : whether load above a cap is evicted. now : the slot of a replay that slot 0 is.
-    running_ncu : flexible load by slot of the jobs that run already (a snapshot's).
-    allotted_ncu_h, asked_ncu_h : cap given and work submitted earlier on the day of slot 0 (a snapshot's).
+    slot_s
+        Seconds of a slot.
+    capacity_ncu
+        C, of the data centre.
+    carbon_kg_per_kwh
+        Of electricity, a value a slot.
+    carbon_forecast
+        Row t: what was forecast in slot t for the slots t, t + 1, ...; rows may be shorter than the horizon.
+    inflexible_ncu
+        Load that runs always, under no cap, a value a slot.
+    idle_kw, kw_per_ncu
+        Power without load, and of each NCU in use.
+    carbon_price
+        Of a kg of CO2; 1 makes the objective kg.
+    delay_limit_slots
+        Slots for which a job may wait without a charge.
+    delay_penalty_per_ncu_h
+        Per NCU and hour beyond that.
+    daily_fraction
+        Of the work submitted in a day, which its caps should add up to.
+    daily_penalty_per_ncu_h
+        Per NCU-hour that they lack.
+    unfinished_penalty_per_ncu_h
+        Per NCU-hour that is not run by the end.
+    preempt
+        Whether load above a cap is evicted.
+    now
+        The slot of a replay that slot 0 of a snapshot is.
+    running_ncu
+        Flexible load by slot of the jobs that run already (a snapshot's).
+    allotted_ncu_h, asked_ncu_h
+        Cap given and work submitted earlier on the day of slot 0 (a snapshot's).
+    jobs
+        The queue, in the order of submission, then as here.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
@@ -267,6 +309,3 @@ def occupied(start: Ints, end: Ints, ncu: Floats, slots: int) -> Floats:
     """Load by slot of what runs from `start` to before `end`, cut at the horizon, shape (slots,), NCU."""
     change = np.bincount(np.minimum(start, slots), ncu, slots + 1) - np.bincount(np.minimum(end, slots), ncu, slots + 1)
     return np.asarray(np.cumsum(change)[:slots])
-
-
-INSTANCE = VccInstance

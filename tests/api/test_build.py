@@ -86,7 +86,7 @@ def test_an_allocation_and_a_plan_of_clusters_field_by_field() -> None:
     assert job.time_s == {"V100": (100.0, None), "T4": (300.0,)}
     assert made.gpu_types["V100"].node_cost_per_h == (1.0, 1.5)
 
-    hours = {"inflexible_ncu": [1, 2], "reservation_ratio": [1, 1], "carbon_kg_per_kwh": [0.1, 0.2]}
+    hours: dict[str, Any] = {"inflexible_ncu": [1, 2], "reservation_ratio": [1, 1], "carbon_kg_per_kwh": [0.1, 0.2]}
     plan = day_ahead.Model("d", carbon_price=1, peak_price=2)
     campus = plan.add_campus(contract_mw=3)
     cluster = plan.add_cluster(
