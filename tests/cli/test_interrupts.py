@@ -184,9 +184,9 @@ def in_the_middle(name: str, where: str, *words: object) -> subprocess.Completed
 @pytest.mark.parametrize(
     ("where", "method"),
     [
-        ("solvers.monitor:Monitor:incumbent", "exact"),
-        ("solvers.monitor:Monitor:bounded", "decomposition"),
-        ("methods:Heuristic:__call__", "greedy"),
+        ("monitor:Monitor:incumbent", "exact"),
+        ("monitor:Monitor:bounded", "decomposition"),
+        ("methods:HeuristicMethod:__call__", "greedy"),
         ("result:Result:sealed", "decomposition"),
         ("result:Result:save", "exact"),
     ],
