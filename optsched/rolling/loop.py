@@ -63,9 +63,7 @@ class Prepared:
     settings: Settings
 
 
-def prepared(
-    instance: Instance, policy: str | Policy[Any, Schedule] = "rolling", settings: Settings | None = None
-) -> Prepared:
+def prepared(instance: Instance, policy: str | Policy[Any, Schedule] = "rolling", settings: Settings | None = None) -> Prepared:
     """A policy for an instance, by its name or as an object.
 
     Raises
