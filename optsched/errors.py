@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -35,3 +37,10 @@ class CertificateError(OptschedError):
     """A solver, a heuristic and the referee contradict each other: a bug, never a user's mistake."""
 
     exit_code = 1
+
+
+def meant(word: str, known: Iterable[str], there_are: str = "there are") -> str:
+    """What was probably meant, as the end of a message about a name; else what there is."""
+    names = list(known)
+    near = get_close_matches(word, names, n=2, cutoff=0.5)
+    return f", did you mean {' or '.join(near)}?" if near else f", {there_are}: {', '.join(names)}"

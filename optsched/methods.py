@@ -2,106 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
 from inspect import signature
-from typing import Any, Protocol
+from typing import Protocol, TypeVar, cast
 
 from optsched.errors import OptschedError
-from optsched.exact import Exact, Report, better, feasible_start
+from optsched.exact import Exact
+from optsched.family import Heuristic
 from optsched.instances.base import Instance
 from optsched.interrupts import asked, listening
-from optsched.result import Result, certified, schedule_of
-from optsched.rooms import families, has, room
+from optsched.portfolio import Auto
+from optsched.registry import added, families, family, is_reference, named
+from optsched.result import Result
+from optsched.scaffold import BaseMethod, Call, Found, Report
 from optsched.schedules.base import Schedule
-from optsched.stop import Clock, Spare, Stop, deadline, ends_early
+from optsched.starts import better, feasible_start
+from optsched.stop import Spare, Stop
+
+I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
+Setting = object
+"""An option's value: a number, or the text that a command line gives."""
 
 
-class Method(Protocol):
+class Method(Protocol[I_contra]):
     """Exact backends, heuristics, decompositions and policies alike."""
 
     def __call__(
         self,
-        instance: Instance,
+        instance: I_contra,
         *,
         stop: Stop | None = None,
         seed: int = 0,
         start: Schedule | Result | None = None,
         progress: Report | None = None,
     ) -> Result:
-        """Solve an instance."""
+        """Solve an instance.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        stop
+            When to stop.
+        seed
+            Of whatever is drawn.
+        start
+            A schedule to start from, or a result.
+        progress
+            Called with what is known, as it comes.
+        """
 
 
 @dataclass(frozen=True)
-class Heuristic:
+class HeuristicMethod(BaseMethod[Instance]):
     """A heuristic of heuristics/ as a method: a schedule without a bound."""
 
-    name: str
-    construct: Callable[..., Schedule]
-    options: dict[str, Any] = field(default_factory=dict)
+    name: str  # type: ignore[misc]  # of each, not of the class
+    construct: Heuristic[Instance, Schedule]
+    options: Mapping[str, Setting] = field(default_factory=dict)
 
-    def __call__(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop | None = None,
-        seed: int = 0,
-        start: Schedule | Result | None = None,
-        progress: Report | None = None,
-    ) -> Result:
-        """Construct a schedule and return it or the start, whichever is better; what time does not suffice for is left out."""
-        clock, stop = Clock(), stop or Stop()
-        spare = Spare(clock, deadline(stop.seconds, instance.job_count), asked)
-        may_end = stop.seconds is not None or listening()
-        limited = {"spare": spare} if may_end and ends_early(self.construct) else {}
-        schedule, given = self.construct(instance, seed, **limited), schedule_of(start)
-        if given is not None:
-            schedule = better(instance, feasible_start(instance, given, schedule), schedule)
-        return certified(
-            instance,
-            schedule,
-            method=self.name,
-            termination="iteration_limit" if not spare.cut else "interrupted" if asked() else "time_limit",
-            bound=None,
-            seconds=clock.elapsed_s(),
-            seed=seed,
-            options=self.options,
-        )
+    def search(self, call: Call[Instance]) -> Found:
+        """Construct a schedule; it or the start, whichever is better. What time does not suffice for is left out."""
+        spare = Spare(call.clock, call.until, asked)
+        may_end = call.stop.seconds is not None or listening()
+        schedule = self.construct(call.instance, call.seed, spare=spare if may_end else None)
+        if call.given is not None:
+            schedule = better(call.instance, feasible_start(call.instance, call.given, schedule), schedule)
+        ended = "completed" if not spare.cut else "interrupted" if asked() else "time_limit"
+        return Found(schedule, ended, options=dict(self.options))
 
 
-@dataclass(frozen=True)
-class Auto:
-    """Exact where that will finish, the decomposition where it will not; the message says which, and why."""
-
-    def __call__(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop | None = None,
-        seed: int = 0,
-        start: Schedule | Result | None = None,
-        progress: Report | None = None,
-    ) -> Result:
-        """Measure the model, and solve."""
-        clock, stop = Clock(), stop or Stop()
-        family = room("decomposition", instance.problem)
-        large = family.too_large(instance)
-        chosen: Method = Exact() if large is None else family.METHOD()
-        why = "exact: the model is small enough" if large is None else f"decomposition: {large}"
-        if stop.seconds is not None:
-            stop = replace(stop, seconds=max(1e-3, stop.seconds - clock.elapsed_s()))
-        result = chosen(instance, stop=stop, seed=seed, start=start, progress=progress)
-        message = why if result.message is None else f"{why}; {result.message}"
-        return result.model_copy(update={"message": f"auto chose {message}"}).sealed()
-
-
-def solving(family: str) -> dict[str, Callable[..., Method]]:
-    """The methods of a family that prove a bound."""
-    if not has("decomposition", family):
-        return {"exact": Exact}
-    own = room("decomposition", family)
-    return {"exact": Exact, "auto": Auto, "decomposition": own.METHOD, **getattr(own, "OTHERS", {})}
+def bounding(problem: str) -> dict[str, Callable[..., Method[Instance]]]:
+    """The methods of a family that prove a bound, ``auto`` first; plug-ins' for every family among them."""
+    own = family(problem)
+    exact: dict[str, Callable[..., Method[Instance]]] = {"exact": Exact} if own.has_formulations else {}
+    found = exact | dict(own.bounding())
+    return ({"auto": Auto} if found else {}) | found
 
 
 @dataclass(frozen=True)
@@ -117,55 +96,102 @@ class MethodInfo:
 def catalogue() -> list[MethodInfo]:
     """All methods."""
     found: dict[str, MethodInfo] = {}
-    for family in families():
-        for name, solver in solving(family).items():
-            known = found.get(name, MethodInfo(name, (), True, (solver.__doc__ or "").split("\n")[0]))
-            found[name] = MethodInfo(name, (*known.families, family), True, known.summary)
-    for family in families():
-        for name, construct in room("heuristics", family).HEURISTICS.items():
-            known = found.get(name, MethodInfo(name, (), False, ""))
-            summary = known.summary or (construct.__doc__ or "").split("\n")[0]
-            found[name] = MethodInfo(name, (*known.families, family), False, summary)
+    listed: list[tuple[str, str, bool, object]] = []
+    listed += [(name, problem, True, made) for problem in families() for name, made in bounding(problem).items()]
+    listed += [(name, problem, False, made) for problem in families() for name, made in family(problem).heuristics().items()]
+    listed += [
+        (name, problem, False, named(reference)) for name, reference in added("methods").items() for problem in families()
+    ]
+    for name, problem, proves, made in listed:
+        known = found.get(name, MethodInfo(name, (), proves, ""))
+        summary = known.summary or (made.__doc__ or "").split("\n")[0]
+        found[name] = MethodInfo(name, (*known.families, problem), proves, summary)
     return list(found.values())
 
 
-def method(name: str, family: str, **configuration: Any) -> Method:
-    """The method of that name for a family.
+def method(name: str, problem: str, **configuration: Setting) -> Method[Instance]:
+    """The method of that name for a family: ours, one that a plug-in adds, or ``module:object``.
 
     Parameters
     ----------
-    configuration : of `Exact`: backend, formulation, threads, options. A heuristic takes its own options, by name.
+    name
+        A name of `catalogue`, or ``module:object``: a method, a class of methods, or a heuristic.
+    problem
+        The family.
+    configuration
+        Of `Exact`: backend, formulation, threads, options. Other methods take their own options, by name.
 
     Raises
     ------
-    OptschedError : no such method, not for this family, or it does not take the configuration.
+    OptschedError
+        No such method, not for this family, or it does not take the configuration.
     """
     given = {key: value for key, value in configuration.items() if value not in (None, {})}
-    if name == "exact":
-        return Exact(**given)
-    own, heuristics = solving(family), room("heuristics", family).HEURISTICS
-    if name not in own and name not in heuristics:
-        raise OptschedError(f"{family} has no method {name!r}, it has: {', '.join([*own, *heuristics])}")
-    options = dict(given.pop("options", {}))
+    heuristics = family(problem).heuristics()
+    own = {} if name in heuristics else bounding(problem)
+    if name == "exact" and name in own:
+        return cast(Callable[..., Method[Instance]], Exact)(**given)
+    options = cast(Mapping[str, Setting], given.pop("options", {}))
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
-    options = _read_options(name, own.get(name) or heuristics[name], options)
     if name in own:
-        return own[name](**options)
-    return Heuristic(name, partial(heuristics[name], **options) if options else heuristics[name], options)
+        return own[name](**_read_options(name, own[name], options))
+    if name in heuristics:
+        read = _read_options(name, heuristics[name], options)
+        return HeuristicMethod(name, partial(cast(Callable[..., Schedule], heuristics[name]), **read), read)
+    reference = added("methods").get(name) or (name if is_reference(name) else None)
+    if reference is None:
+        known = [*own, *heuristics, *added("methods")]
+        near = get_close_matches(name, known, n=1)
+        meant = f", did you mean {near[0]}?" if near else ""
+        raise OptschedError(f"{problem} has no method {name!r}{meant or ', it has: ' + ', '.join(known)}")
+    return _foreign(name, reference, options)
 
 
-def _read_options(name: str, construct: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+def _foreign(name: str, reference: str, options: Mapping[str, Setting]) -> Method[Instance]:
+    """Somebody else's method: what takes a ``stop`` is one, what takes an instance and a seed is a heuristic.
+
+    Raises
+    ------
+    OptschedError
+        It is neither, or does not take the options.
+    """
+    found = named(reference)
+    if not callable(found):
+        raise OptschedError(f"{reference} is no method: it cannot be called")
+    if isinstance(found, type):
+        return cast(Method[Instance], found(**_read_options(name, found, options)))
+    if "stop" in signature(found).parameters:
+        if options:
+            raise OptschedError(f"method {name} takes no options")
+        return cast(Method[Instance], found)
+    read = _read_options(name, found, options)
+    return HeuristicMethod(name, _sparing(partial(found, **read)), read)
+
+
+def _sparing(found: Callable[..., Schedule]) -> Heuristic[Instance, Schedule]:
+    """A heuristic that need not know of time or seeds, as one that is given both."""
+    takes = signature(found).parameters
+
+    def construct(instance: Instance, seed: int = 0, *, spare: Spare | None = None) -> Schedule:
+        more = {key: value for key, value in (("seed", seed), ("spare", spare)) if key in takes}
+        return found(instance, **more)
+
+    return construct
+
+
+def _read_options(name: str, construct: Callable[..., object], options: Mapping[str, Setting]) -> dict[str, int | float]:
     """A heuristic's options as the numbers that they are, also where the command line gives their text."""
-    read = {}
-    known = {p.name: p.default for p in signature(construct).parameters.values() if p.name not in ("instance", "seed", "spare")}
+    read: dict[str, int | float] = {}
+    parameters = signature(construct).parameters.values()
+    known = {p.name: p.default for p in parameters if isinstance(p.default, int | float) and p.name != "seed"}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(f"{k} ({v})" for k, v in known.items()) or "none"
             raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
         kind = int if isinstance(known[key], int) else float
         try:
-            read[key] = kind(value)
+            read[key] = kind(cast(str, value))
         except (TypeError, ValueError):
             read[key] = -1
         if not 0 <= read[key] < 1e9:

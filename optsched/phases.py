@@ -12,10 +12,11 @@ import numpy as np
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.models import Model, choose
+from optsched.monitor import Monitor, Progress, run_with_deadline
+from optsched.referee import check, evaluate
 from optsched.result import KEPT_DUALS, Proof
-from optsched.schedules import check, evaluate
 from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, differs
-from optsched.solvers import Backend, LinearForm, Monitor, Outcome, Progress, Task, linear_form, watched
+from optsched.solvers import Backend, LinearForm, SolverResult, SolverSettings, linear_form
 from optsched.solvers.cutoff import cut_off
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.highs import relaxation
@@ -68,22 +69,22 @@ class Phases:
         """What has been proven, in the instance's sense."""
         return None if self._proven is None else self.sign * self._proven
 
-    def __call__(self, task: Task, progress: Report | None) -> Outcome:
+    def __call__(self, task: SolverSettings, progress: Report | None) -> SolverResult:
         """Build, translate and solve, all of it watched: neither may outlast the time limit."""
         self.monitor = monitor = Monitor(self.clock, self.sign, progress)
         monitor.incumbent(self.objective)
         monitor.show()
-        outcomes: list[Outcome] = []
-        watched(lambda: outcomes.append(self._work(task)), monitor, self.stop.seconds)
+        outcomes: list[SolverResult] = []
+        run_with_deadline(lambda: outcomes.append(self._work(task)), monitor, self.stop.seconds)
         if outcomes:
             return outcomes[0]
-        left = Outcome(monitor.stopping or "time_limit", monitor.x)  # the solver was left behind, with what it has told
+        left = SolverResult(monitor.stopping or "time_limit", monitor.x)  # the solver was left behind, with what it has told
         if self.model is not None:
             self._judge(self.model, left)
             self._settle(left)
         return left
 
-    def _work(self, task: Task) -> Outcome:
+    def _work(self, task: SolverSettings) -> SolverResult:
         began = self.clock.elapsed_s()
         model = self.formulation.of(self.instance)
         model.encode(self.start)
@@ -96,7 +97,7 @@ class Phases:
         self._take(decoded, self._value(decoded))
         self.model = model
         self.timings["translate"], self.timings["solve"] = self.clock.elapsed_s() - began, 0.0
-        outcome = Outcome("time_limit")
+        outcome = SolverResult("time_limit")
         for _ in range(PHASES):
             limit = self.stop.seconds
             left = None if limit is None else limit - self.clock.elapsed_s()
@@ -143,7 +144,7 @@ class Phases:
         tolerance = TOLERANCE if kind == "search" else 0.0
         self._trying = Proof(kind=kind, overlooked=missed / form.scale, tolerance=tolerance, formulation=name)
 
-    def _judge(self, model: Model[Any, Any], outcome: Outcome) -> None:
+    def _judge(self, model: Model[Any, Any], outcome: SolverResult) -> None:
         """Take the solver's schedule over, if the referee finds it better.
 
         Raises
@@ -171,7 +172,7 @@ class Phases:
             self.said.append(f"{solver} says {figures}: its tolerances do not carry these numbers")
         self._take(found, judged)
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: SolverResult) -> None:
         """Keep what has been proven; a bound that a schedule refutes is replaced by that of the linear relaxation."""
         monitor = self.monitor
         if outcome.bound is not None:
@@ -207,7 +208,7 @@ class Phases:
         except OptschedError:
             return
         self._trying, self.monitor.overlooked = Proof(kind="duals", formulation=self.formulation.name), 0.0
-        self._settle(Outcome("", bound=dual_bound(self.form, duals), duals=duals))
+        self._settle(SolverResult("", bound=dual_bound(self.form, duals), duals=duals))
 
     def _closed(self) -> bool:
         return self._proven is not None and abs(self.objective - self._proven) <= PROVEN * abs(self.objective)

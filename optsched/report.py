@@ -33,6 +33,14 @@ def line(result: Result, unit: str) -> str:
     return f"<Result {said}, {result.method}, {result.timings_s.total:.2f} s>"
 
 
+def certainty(result: Result) -> str:
+    """Bound, gap and method, as a picture's heading has them."""
+    if result.bound is None:
+        return f"no bound, by {result.method}"
+    gap = "proven optimal" if result.solution == "optimal" else f"gap {percent(result.gap)}"
+    return f"bound {number(result.bound)}, {gap}, by {result.method}"
+
+
 def rows(result: Result, unit: str, jobs: int | None) -> list[tuple[str, str]]:
     """Label and value of each line of a summary."""
     kind = f" ({result.objective_kind})" if result.objective_kind else ""

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
 from typing import TypeVar
 
 from optsched.errors import OptschedError
@@ -112,8 +111,3 @@ class Spare:
     def left_s(self) -> float:
         """Seconds to the deadline, infinite without one."""
         return math.inf if self._until is None else self._until - self._clock.elapsed_s()
-
-
-def ends_early(construct: Callable[..., object]) -> bool:
-    """Whether a heuristic takes a `spare`; one that is quick however large the instance need not."""
-    return "spare" in signature(construct).parameters

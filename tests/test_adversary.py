@@ -21,10 +21,10 @@ import pytest
 
 import optsched
 from optsched import CertificateError, OptschedError
-from optsched.instances.files import parse
 from optsched.methods import catalogue
 from optsched.models import formulations
-from optsched.schedules import parse as parse_schedule
+from optsched.reading import parse
+from optsched.referee import parse as parse_schedule
 from optsched.solvers import BACKENDS
 from tests.oracle import enumerate_exact, exact_referee
 from tests.oracle.harsh import MAKERS, harsh, near_fit

@@ -24,6 +24,7 @@ from tests.oracle.brute import plain
 FAST, CI, ALL, CHUNK = 120, 200, 2000, 40
 MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as long as any other
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
+MINLP_S = 30.0  # SCIP does not end by itself on every printed program: allocation 742 keeps it busy for hours
 UNSAID = {"geo": {144, 492, 737, 825, 1414, 1473}}  # two paths of equal cost and delay: the contract prefers neither
 # HiGHS 1.13.1 loses the optimum of this one in its presolve; the referee refutes it, and its bound is dropped
 LOST = {("deferrable", 126, "state", "highs")}
@@ -75,8 +76,13 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
                 with pytest.raises(OptschedError, match="all-integer models only"):
                     optsched.solve(instance, "exact", formulation=name, backend=backend.name)
                 continue
-            result = optsched.solve(instance, "exact", formulation=name, backend=backend.name)
+            limit = None if formulation.linear else MINLP_S
+            result = optsched.solve(instance, "exact", formulation=name, backend=backend.name, time_limit=limit)
             where = (family, seed, name, backend.name)
+            if result.termination == "time_limit" and not formulation.linear:  # one in thousands never ends
+                assert result.verify(instance) == [], where
+                assert result.objective == pytest.approx(float(best.value or 0), rel=1e-6, abs=1e-11), where
+                continue
             assert result.verify(instance) == [], where
             if where in LOST and result.solution == "feasible":
                 assert result.objective == pytest.approx(float(best.value or 0), rel=1e-9), where

@@ -12,7 +12,7 @@ import optsched
 from optsched.errors import CertificateError
 from optsched.models import deferrable as written
 from optsched.models import formulations
-from optsched.solvers import BACKENDS, Outcome
+from optsched.solvers import BACKENDS, SolverResult
 from tests.oracle import tiny
 
 
@@ -32,26 +32,26 @@ class Liar:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.honest, name)
 
-    def solve(self, *given: Any) -> Outcome:
-        told: Outcome = self.lie(self.honest.solve(*given))
+    def solve(self, *given: Any) -> SolverResult:
+        told: SolverResult = self.lie(self.honest.solve(*given))
         return told
 
 
-def half_more(outcome: Outcome) -> Outcome:
+def half_more(outcome: SolverResult) -> SolverResult:
     """The objective and its bound are half better than they are, in the sense of a minimisation."""
     assert outcome.objective is not None
     better = outcome.objective - 0.5 * abs(outcome.objective)
     return replace(outcome, objective=better, bound=better)
 
 
-def bound_below(outcome: Outcome) -> Outcome:
+def bound_below(outcome: SolverResult) -> SolverResult:
     """A bound that the schedule beats by half."""
     assert outcome.bound is not None
     return replace(outcome, bound=outcome.bound + 0.5 * abs(outcome.bound))
 
 
 LIES = {
-    "infeasible": lambda outcome: Outcome("infeasible"),
+    "infeasible": lambda outcome: SolverResult("infeasible"),
     "everything at once": lambda outcome: replace(outcome, x=np.ones_like(outcome.x)),
     "worth more": half_more,
     "a bound below": bound_below,
@@ -100,13 +100,13 @@ def test_a_model_that_lets_pass_what_the_referee_does_not_is_refused(formulation
 @pytest.mark.parametrize("factor", [1.5, 0.75])
 @pytest.mark.parametrize("formulation", formulations("deferrable"))
 def test_a_model_with_another_objective_is_refused(formulation: str, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = written.program
+    honest = written.time_indexed
 
     def dearer(instance: Any) -> Any:
-        made = program(instance)
+        made = honest(instance)
         return replace(made, value=factor * made.value)
 
-    monkeypatch.setattr(written, "program", dearer)
+    monkeypatch.setattr(written, "time_indexed", dearer)
     with pytest.raises(CertificateError):
         optsched.solve(two_jobs(), "exact", formulation=formulation)
 

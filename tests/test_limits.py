@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.decomposition.construct import construct
 from optsched.heuristics.deferrable import greedy as deferrable_greedy
+from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances import Instance
 from optsched.instances.generators import andreas, masac, osdec, vcc
-from optsched.methods import Heuristic
-from optsched.models.deferrable import program, to_schedule
-from optsched.rooms import room
-from optsched.schedules import check, evaluate
-from optsched.stop import Clock, Spare, Stop, deadline, ends_early
+from optsched.methods import HeuristicMethod
+from optsched.problems.deferrable import time_indexed, to_schedule
+from optsched.referee import check, evaluate
+from optsched.registry import family as family_named
+from optsched.stop import Clock, Spare, Stop, deadline
 
 # a build that is ended by an exception in its thread may be in somebody's callback just then
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -58,8 +58,8 @@ class Haste(Asked):
 HEURISTICS = [
     (name, heuristic)
     for name, instance in MADE.items()
-    for heuristic, constructed in room("heuristics", instance.problem).HEURISTICS.items()
-    if ends_early(constructed)
+    for heuristic, constructed in family_named(instance.problem).heuristics().items()
+    if name != "vcc"
 ]
 
 
@@ -67,7 +67,7 @@ HEURISTICS = [
 def test_ends_early_and_feasible(name: str, heuristic: str) -> None:
     """However early, a feasible schedule; given time, the same as without a limit."""
     instance = MADE[name]
-    made = room("heuristics", instance.problem).HEURISTICS[heuristic]
+    made = family_named(instance.problem).heuristics()[heuristic]
     for spare in (Asked(0), Asked(1), Asked(2), Haste(1), Haste(10**9)):
         found = made(instance, 0, spare=spare)
         assert check(instance, found) == []
@@ -80,7 +80,7 @@ def test_ends_early_and_feasible(name: str, heuristic: str) -> None:
 def test_geo_in_haste_looks_at_all_jobs() -> None:
     """Soonest starts only, but of every part of the jobs; nearly what there is with time."""
     instance = MADE["geo"]
-    made = room("heuristics", "geo").HEURISTICS["greedy"]
+    made = family_named("geo").heuristics()["greedy"]
     hasty = Haste(10**9)
     quick, whole = (evaluate(instance, made(instance, 0, spare=s)).objective for s in (hasty, None))
     assert hasty.cut
@@ -92,12 +92,12 @@ def test_the_loop_over_slots_chooses_what_arrays_do(window: int) -> None:
     """Whole cores and penalties, so that both sums are exact."""
     for seed in range(10):
         instance = osdec(jobs=150, horizon=80, window=window, load=0.5 + 0.3 * seed, core_case=1 + seed % 3, seed=seed)
-        options = program(instance)
+        options = time_indexed(instance)
         order = sorted(
             range(150),
             key=lambda j: (instance.jobs[j].earliest, -instance.jobs[j].cores * instance.jobs[j].duration, j),
         )
-        assert deferrable_greedy(instance) == to_schedule(instance, options, construct(options, np.array(order)))
+        assert deferrable_greedy(instance) == to_schedule(instance, options, serial_sgs(options, np.array(order)))
 
 
 def test_a_deadline_leaves_time_for_the_referee() -> None:
@@ -111,22 +111,17 @@ def test_a_deadline_leaves_time_for_the_referee() -> None:
 
 
 def test_without_a_limit_no_clock_is_asked() -> None:
-    """A heuristic as a method gets a `spare` only with a limit; one that takes none is not bothered."""
-    given: list[dict[str, Any]] = []
+    """A heuristic as a method gets a `spare` only with a limit."""
+    given: list[Spare | None] = []
 
-    def made(instance: Any, seed: int = 0, **more: Any) -> Any:
-        given.append(more)
+    def made(instance: Any, seed: int = 0, *, spare: Spare | None = None) -> Any:
+        given.append(spare)
         return deferrable_greedy(instance)
 
-    def sparing(instance: Any, seed: int = 0, *, spare: Spare | None = None) -> Any:
-        return made(instance, seed, spare=spare)
-
-    instance = MADE["deferrable"]
-    for construct_, stop in ((made, Stop(seconds=1e6)), (sparing, None), (sparing, Stop(seconds=1e6))):
-        Heuristic("made", construct_)(instance, stop=stop)
-    assert given[0] == {}
-    assert given[1] == {"spare": None}
-    assert isinstance(given[2]["spare"], Spare)
+    for stop in (None, Stop(seconds=1e6)):
+        HeuristicMethod("made", made)(MADE["deferrable"], stop=stop)
+    assert given[0] is None
+    assert isinstance(given[1], Spare)
 
 
 @pytest.mark.parametrize("method", ["decomposition", "auto", "exact", "greedy"])
@@ -147,7 +142,7 @@ def test_the_decomposition_begins_with_greedy(name: str) -> None:
     instance = osdec(jobs=20, horizon=40) if name == "deferrable" else masac(jobs=60, days=0.25, scale=0.05)
     greedy = optsched.solve(instance, "greedy")
     assert greedy.objective is not None
-    empty = room("decomposition", name).EMPTY
+    empty = family_named(name).empty(instance)
     for start in (None, empty, greedy):
         found = optsched.solve(instance, "decomposition", options={"iterations": 1}, start=start)
         assert found.objective is not None
@@ -156,13 +151,13 @@ def test_the_decomposition_begins_with_greedy(name: str) -> None:
 
 def test_options_of_many_jobs_are_estimated() -> None:
     """From a thousand of them; exactly where there are no more."""
-    family = room("decomposition", "deferrable")
+    family = family_named("deferrable")
     few, many = osdec(jobs=400, window=5), osdec(jobs=5000, horizon=500, window=5)
-    assert family.too_large(few) is None or "about 2,000" in family.too_large(few)
-    told = family.too_large(many)
+    assert family.exceeds_exact(few) is None or "about 2,000" in family.exceeds_exact(few)
+    told = family.exceeds_exact(many)
     assert told.startswith("about ")
     said = int(told.removeprefix("about ").split()[0].replace(",", ""))
-    assert said == pytest.approx(len(family.listed(many).program), rel=0.15)
+    assert said == pytest.approx(len(family.time_indexed(many).problem), rel=0.15)
 
 
 @pytest.mark.slow

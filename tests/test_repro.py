@@ -11,9 +11,9 @@ import pytest
 
 import optsched
 from optsched.errors import InputError, OptschedError
-from optsched.instances.files import parse
-from optsched.schedules import check, evaluate
-from optsched.schedules import parse as parse_schedule
+from optsched.reading import parse
+from optsched.referee import check, evaluate
+from optsched.referee import parse as parse_schedule
 from optsched.solvers import BACKENDS
 from tests.oracle.tiny import make
 

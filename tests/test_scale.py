@@ -47,8 +47,8 @@ def test_aggregated_refuses_what_it_cannot_build() -> None:
     costs = {"V100": {"node_cost_per_h": list(range(1, 17))}, "T4": {"node_cost_per_h": [1, 2]}}
     nodes = [node.model_dump() | ({"gpus": 16} if node.gpu_type == "V100" else {}) for node in small.nodes]
     data = small.to_json() | {"gpu_types": costs, "nodes": nodes, "jobs": [job.model_dump() for job in jobs]}
-    from optsched.instances.files import parse
     from optsched.models import choose, formulations
+    from optsched.reading import parse
 
     instance = parse(json.dumps(data).encode(), "x")
     assert "columns, at most" in (formulations("allocation")["aggregated"].refuses(instance) or "")

@@ -60,4 +60,4 @@ def _heartbeat(what: str, every_s: float) -> Iterator[Show]:
         yield lambda text: latest.__setitem__(0, text)
     finally:
         ended.set()
-        thread.join()
+        thread.join(1.0)  # it ends with the process in any case

@@ -6,19 +6,19 @@ from math import fsum
 
 import numpy as np
 
-from optsched.decomposition.relaxed_firsts import RelaxedFirsts
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.models.allocation.aggregated import Aggregated
+from optsched.problems.allocation.patterns import model_size
 
-METHOD = RelaxedFirsts
-FINISHES = 300_000  # columns of the aggregated model
+EXACT_LIMIT = 300_000  # columns of the aggregated model
 
 
-def too_large(instance: AllocationInstance) -> str | None:
+def exceeds_exact(instance: AllocationInstance) -> str | None:
     """Why the exact method would not finish."""
-    _, columns = Aggregated.size(instance)
+    _, columns = model_size(instance)
     return (
-        f"{columns:,} columns of the aggregated model, exact finishes up to about {FINISHES:,}" if columns > FINISHES else None
+        f"{columns:,} columns of the aggregated model, exact finishes up to about {EXACT_LIMIT:,}"
+        if columns > EXACT_LIMIT
+        else None
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
-from optsched.models.time_indexed import Program
+from optsched.problems.time_indexed import TimeIndexedProblem
 
 ROUNDING = 2e-10  # of the sum's largest part: float64 sums of a million terms are far more exact
 
@@ -34,10 +34,10 @@ class Dual:
     latest: Ints
 
 
-class Relaxation:
+class LagrangianSubproblem:
     """A program with its capacity priced."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: TimeIndexedProblem) -> None:
         self.program = program
         slots = program.capacity.shape[1] + 1
         self._begin = program.place * slots + program.start
@@ -46,7 +46,7 @@ class Relaxation:
         self._first = np.flatnonzero(np.diff(program.job, prepend=-1))
         self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
 
-    def reduced(self, prices: Floats) -> Floats:
+    def reduced_values(self, prices: Floats) -> Floats:
         """Value of every option less what it pays for capacity, shape (n,)."""
         paid = np.zeros((prices.shape[0], prices.shape[1] + 1))
         np.cumsum(prices, axis=1, out=paid[:, 1:])
@@ -55,7 +55,7 @@ class Relaxation:
 
     def __call__(self, prices: Floats) -> tuple[float, Ints]:
         """The dual value, and the best option of each job that earns something."""
-        reduced = self.reduced(prices)
+        reduced = self.reduced_values(prices)
         if not len(reduced):
             return self.program.constant + float((prices * self.program.capacity).sum()), np.zeros(0, dtype=np.int64)
         best = np.maximum.reduceat(reduced, self._first)
@@ -66,7 +66,7 @@ class Relaxation:
 
 
 def solve_dual(
-    program: Program,
+    program: TimeIndexedProblem,
     *,
     iterations: int = 400,
     start: Floats | None = None,
@@ -79,8 +79,8 @@ def solve_dual(
     start : prices to begin with, shape (P, T); zero if not given.
     watch : called before each iteration with the best so far; true ends it.
     """
-    relaxed = Relaxation(program)
-    top, largest = ceiling(program), _largest(program)
+    relaxed = LagrangianSubproblem(program)
+    top, largest = max_useful_price(program), _largest(program)
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
     latest = np.zeros(len(program), dtype=np.int64)
@@ -115,22 +115,22 @@ def solve_dual(
     return Dual(center, best + _margin(program, center, largest), k, latest)
 
 
-def ceiling(program: Program) -> float:
+def max_useful_price(program: TimeIndexedProblem) -> float:
     """The price at which no job uses a slot, or overload is cheaper: a higher one proves nothing more, and costs digits."""
     most = float((program.value / program.demand[program.job]).max(initial=0.0))
     return most if program.overload_price is None else min(most, program.overload_price)
 
 
-def bound_of(program: Program, prices: Floats) -> float:
+def bound_of(program: TimeIndexedProblem, prices: Floats) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    return Relaxation(program)(prices)[0] + _margin(program, prices, _largest(program))
+    return LagrangianSubproblem(program)(prices)[0] + _margin(program, prices, _largest(program))
 
 
-def _largest(program: Program) -> float:
+def _largest(program: TimeIndexedProblem) -> float:
     return float(program.value.max(initial=0.0))
 
 
-def _margin(program: Program, prices: Floats, largest: float) -> float:
+def _margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float:
     rent = float((prices * program.capacity).sum())
     return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand))
 

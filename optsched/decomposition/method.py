@@ -3,106 +3,86 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from optsched.decomposition.dual import Dual
-from optsched.decomposition.listing import Listing, settled
 from optsched.decomposition.search import Search
-from optsched.exact import Report, better, feasible_start
+from optsched.decomposition.shadow_prices import as_array, by_place, settled
+from optsched.errors import OptschedError
 from optsched.instances.base import Instance
-from optsched.result import Proof, Result, certified, schedule_of
-from optsched.rooms import room
-from optsched.schedules import evaluate
+from optsched.monitor import Monitor, run_with_deadline
+from optsched.problems.view import TimeIndexedView
+from optsched.referee import evaluate
+from optsched.registry import family_of
+from optsched.result import Proof, Result
+from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.base import TOLERANCE, Schedule
-from optsched.solvers import Monitor, watched
-from optsched.stop import Clock, Spare, Stop, deadline
+from optsched.starts import better, feasible_start
+from optsched.stop import Spare, Stop
 
-FINISHES = 2000  # options of a time-indexed program
 PRICES = Proof(kind="prices")
-ALIKE = 1e-12  # relative: the program's figure and the referee's of the same schedule
-SAMPLE = 200  # jobs whose options are counted for all
-
-
-def many_options(instance: Any, listed: Callable[[Any], Listing]) -> str | None:
-    """Why a time-indexed model would not be solved to optimality, or None."""
-    jobs = instance.jobs
-    step = max(1, -(-len(jobs) // SAMPLE))
-    some = instance if step == 1 else instance.model_copy(update={"jobs": jobs[::step]})
-    count = round(len(listed(some).program) * len(jobs) / max(1, len(some.jobs)))
-    about = "" if step == 1 else "about "
-    return None if count <= FINISHES else f"{about}{count:,} options, exact finishes up to about {FINISHES:,}"
+ALIKE = 1e-12  # relative: the problem's figure and the referee's of the same schedule
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(BaseMethod[Instance]):
     """Lagrangian bound, price-ordered construction, ruin and recreate, exact windows, exact core.
+
+    Of a result to start from, its prices are used too.
 
     Attributes
     ----------
-    iterations : rounds of the search; 0: until another limit ends it, or 100 where there is none.
+    iterations
+        Rounds of the search; 0: until another limit ends it, or 100 where there is none.
     """
+
+    name: ClassVar[str] = "decomposition"
 
     iterations: int = 0
 
-    def __call__(
-        self,
-        instance: Instance,
-        *,
-        stop: Stop | None = None,
-        seed: int = 0,
-        start: Schedule | Result | None = None,
-        progress: Report | None = None,
-    ) -> Result:
-        """Solve an instance of a time-indexed family; of a result to start from, its prices are used too.
+    def search(self, call: Call[Instance]) -> Found:
+        """Prices and schedules for a family that is a time-indexed problem.
 
         Raises
         ------
-        OptschedError : the start breaks a rule.
+        OptschedError
+            The start breaks a rule.
         """
-        clock = Clock()
-        stop = (stop or Stop()) | Stop(iterations=self.iterations or None)
-        monitor = Monitor(clock, -1, progress)
-        run = _Run(instance, replace(stop, seconds=deadline(stop.seconds, instance.job_count)), monitor, seed, start)
-        watched(run.begin, monitor, None)  # it ends by itself in time, and without it there is nothing
+        monitor = call.monitor()
+        run = _Run(call, call.within | Stop(iterations=self.iterations or None), monitor)
+        run_with_deadline(run.begin, monitor, None)  # it ends by itself in time, and without it there is nothing
         if run.word is None and monitor.stopping is None:
-            watched(run, monitor, run.stop.seconds)
+            run_with_deadline(run, monitor, run.stop.seconds)
         schedule, dual, bound, proof = run.found()
-        return certified(
-            instance,
+        return Found(
             schedule,
-            method="decomposition",
-            termination=run.word or monitor.stopping or "time_limit",
+            run.word or monitor.stopping or "time_limit",
             bound=bound,
             proof=proof,
-            seconds=clock.elapsed_s(),
-            seed=seed,
             options={
                 "iterations": self.iterations,
-                "time_limit": stop.seconds,
-                "gap": stop.gap,
                 "rounds": 0 if run.search is None else run.search.rounds,
                 "dual_iterations": 0 if dual is None else dual.iterations,
             },
             packages=("pyomo", "highspy", "numpy"),
             timings=run.timings,
-            incumbents=[(p.seconds, p.objective, p.bound) for p in monitor.trace],
-            shadow_prices=None if dual is None or run.listing is None else run.listing.named(dual.prices),
+            monitor=monitor,
+            shadow_prices=None if dual is None or run.view is None else by_place(run.view, dual.prices),
         )
 
 
 class _Run:
     """One instance under the search, in a thread that may be left behind: what it has found is always there."""
 
-    def __init__(self, instance: Instance, stop: Stop, monitor: Monitor, seed: int, start: Schedule | Result | None) -> None:
-        self.instance, self.stop, self.monitor, self.seed, self.start = instance, stop, monitor, seed, start
-        self.schedule: Schedule = room("decomposition", instance.problem).EMPTY
-        given = schedule_of(start)
-        if given is not None:
-            self.schedule = feasible_start(instance, given, self.schedule)
+    def __init__(self, call: Call[Instance], stop: Stop, monitor: Monitor) -> None:
+        self.call, self.instance, self.stop, self.monitor = call, call.instance, stop, monitor
+        empty = family_of(call.instance).empty(call.instance)
+        if empty is None:
+            raise OptschedError(f"{call.instance.problem} has no time-indexed view: its decomposition is another one")
+        self.schedule: Schedule = empty if call.given is None else feasible_start(call.instance, call.given, empty)
         self.value = -math.inf  # of the schedule, by the referee
-        self.listing: Listing | None = None
+        self.view: TimeIndexedView[Schedule] | None = None
         self.search: Search | None = None
         self.word: str | None = None
         self.timings: dict[str, float] = {}
@@ -111,9 +91,9 @@ class _Run:
         """The family's greedy, or the start where that is better."""
         clock = self.monitor.clock
         spare = Spare(clock, self.stop.seconds, lambda: self.monitor.stopping is not None)
-        greedy: Schedule = room("heuristics", self.instance.problem).HEURISTICS["greedy"](self.instance, 0, spare=spare)
+        greedy = family_of(self.instance).heuristics()["greedy"](self.instance, 0, spare=spare)
         if not spare():  # whatever it is worth, it is what there is
-            self.schedule = greedy if schedule_of(self.start) is None else better(self.instance, greedy, self.schedule)
+            self.schedule = greedy if self.call.given is None else better(self.instance, greedy, self.schedule)
             self.word = self.monitor.stopping or "time_limit"
             return
         for schedule in (greedy, self.schedule):
@@ -125,13 +105,15 @@ class _Run:
     def __call__(self) -> None:
         clock = self.monitor.clock
         began = clock.elapsed_s()
-        listing: Listing = room("decomposition", self.instance.problem).listed(self.instance)
+        view = family_of(self.instance).time_indexed(self.instance)
+        assert view is not None
         self.timings["build"] = clock.elapsed_s() - began
         began = clock.elapsed_s()
-        self.search = Search(listing.program, self.monitor, self.stop, self.seed)
-        self.listing = listing
-        chosen = listing.program.find(listing.selected(self.schedule))
-        prices = listing.read(self.start.shadow_prices) if isinstance(self.start, Result) else None
+        self.search = Search(view.problem, self.monitor, self.stop, self.call.seed)
+        self.view = view
+        chosen = view.problem.find(view.selected(self.schedule))
+        start = self.call.start
+        prices = as_array(view, start.shadow_prices) if isinstance(start, Result) else None
         try:
             self.word = self.search(chosen, prices)
         finally:
@@ -139,13 +121,13 @@ class _Run:
 
     def found(self) -> tuple[Schedule, Dual | None, float | None, Proof]:
         """Schedule, prices as they are written, and the bound: theirs, or a better one of the core that nothing refutes."""
-        listing, search = self.listing, self.search
-        if listing is None or search is None:
+        view, search = self.view, self.search
+        if view is None or search is None:
             return self.schedule, None, None, PRICES
         best = search.best
-        more = listing.program.objective(best) - self.value > ALIKE * abs(self.value)
-        schedule = listing.schedule(best) if more else self.schedule
-        dual = search.proven or (None if search.dual is None else settled(listing.program, search.dual))
+        more = view.problem.objective(best) - self.value > ALIKE * abs(self.value)
+        schedule = view.schedule(best) if more else self.schedule
+        dual = search.proven or (None if search.dual is None else settled(view.problem, search.dual))
         core = dual is not None and evaluate(self.instance, schedule).objective <= search.core < dual.bound
         if core:
             return schedule, dual, search.core, Proof(kind="search", tolerance=TOLERANCE)

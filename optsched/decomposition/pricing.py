@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.decomposition.dual import Dual, Relaxation
-from optsched.decomposition.packing import NONE, Packing
+from optsched.decomposition.dual import Dual, LagrangianSubproblem
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.models.time_indexed import Program
+from optsched.problems.packing import NONE, Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
 
 CLOSE = 6  # options a job
 FRESH = 0.3  # of the iterations: how old that may be
@@ -26,10 +26,10 @@ class Pricing:
     first, last : slots in which a job may run, shape (J,); empty for a job without options.
     """
 
-    def __init__(self, program: Program, dual: Dual) -> None:
+    def __init__(self, program: TimeIndexedProblem, dual: Dual) -> None:
         self.program, self.prices = program, dual.prices
         jobs = len(program.demand)
-        self.reduced = Relaxation(program).reduced(dual.prices)
+        self.reduced = LagrangianSubproblem(program).reduced_values(dual.prices)
         best = np.full(jobs, -np.inf)
         np.maximum.at(best, program.job, self.reduced)
         self.earns = np.maximum(0.0, best)
@@ -57,9 +57,9 @@ class Pricing:
         got = np.zeros(len(self.earns))
         has = packing.option != NONE
         got[has] = self.reduced[packing.option[has]]
-        idle = self.prices * np.maximum(0.0, packing.left)
+        idle = self.prices * np.maximum(0.0, packing.residual_capacity)
         if self.program.overload_price is not None:
-            idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.left)
+            idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.residual_capacity)
         return self.earns - got, idle
 
     def _close(self, best: Floats) -> Bools:

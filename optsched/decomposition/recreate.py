@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from optsched.decomposition.packing import NONE, Packing
 from optsched.decomposition.pricing import Pricing
 from optsched.instances.base import Floats, Ints
+from optsched.problems.packing import NONE, Packing
 
 MOST_OUT, MOST_IN = 16, 10
 
@@ -45,18 +45,18 @@ class Recreate:
         before = packing.value
         old = [(job, int(packing.option[job])) for job in local[here].tolist()]
         for job, _ in old:
-            packing.take(job)
+            packing.remove(job)
         jobs = local[np.concatenate([here, waiting])]
         priced = rng.random() < 0.7
         wish = self.pricing.reduced
         order = jobs[np.argsort(self._rank(jobs))].tolist()
-        new = [job for job in order if packing.insert(job, wish[packing.options(job)] if priced else None)]
+        new = [job for job in order if packing.insert_best(job, wish[packing.options(job)] if priced else None)]
         if packing.value >= before + temperature * math.log(1.0 - rng.random()):
             return
         for job in new:
-            packing.take(job)
+            packing.remove(job)
         for _, was in old:
-            packing.put(was, 0.0)
+            packing.insert(was, 0.0)
         packing.value = before
 
     def _rank(self, jobs: Ints) -> Floats:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.decomposition.construct import construct, place
-from optsched.decomposition.core import optimise, relax
 from optsched.decomposition.dual import Dual, solve_dual
-from optsched.decomposition.listing import settled
-from optsched.decomposition.packing import NONE, Packing
+from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
-from optsched.decomposition.windows import reoptimise
+from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
+from optsched.decomposition.shadow_prices import settled
 from optsched.errors import OptschedError
+from optsched.heuristics.serial_sgs import place, serial_sgs
 from optsched.instances.base import Floats, Ints
-from optsched.models.time_indexed import Program
-from optsched.solvers import Monitor
+from optsched.monitor import Monitor
+from optsched.problems.packing import NONE, Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare, Stop
 
 DUAL_SHARE = 0.15  # of the time limit, at most
@@ -43,7 +43,7 @@ class Search:
     core : bound of the exact core, infinite until it has one. rounds : so far.
     """
 
-    def __init__(self, program: Program, monitor: Monitor, stop: Stop, seed: int) -> None:
+    def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
         self.program, self.monitor, self.stop = program, monitor, stop
         self.rng = np.random.default_rng(seed)
         self.dual: Dual | None = None
@@ -103,7 +103,7 @@ class Search:
         return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
 
     def _ordered(self, pricing: Pricing) -> Ints:
-        return construct(self.program, pricing.order(), pricing.reduced, self.spare)
+        return serial_sgs(self.program, pricing.order(), pricing.reduced, self.spare)
 
     def _relaxed(self, pricing: Pricing) -> Ints:
         """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
@@ -129,7 +129,9 @@ class Search:
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
         rows = np.flatnonzero(used)
-        return np.asarray(rows[optimise(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen])
+        return np.asarray(
+            rows[solve_restricted_mip(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen]
+        )
 
     def _finish(self, pricing: Pricing, nodes: int) -> str | None:
         """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""
@@ -141,7 +143,9 @@ class Search:
         if int(open_.sum()) > CORE:
             return None
         rows = np.flatnonzero(open_)
-        found = optimise(p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, nodes, self.monitor)
+        found = solve_restricted_mip(
+            p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, nodes, self.monitor
+        )
         self._offer(rows[found.chosen])
         if found.bound is not None:
             self.core = max(found.bound, self.value)
@@ -162,7 +166,7 @@ class Search:
                     break
             slot = int(self.rng.choice(len(weights), p=weights))
             before = packing.value
-            reoptimise(pricing, packing, slot, jobs, self.rng, self.monitor)
+            reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor)
             self._offer(packing.chosen)
             idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
             if idle == PATIENCE:

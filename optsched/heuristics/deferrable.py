@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from optsched.decomposition.construct import EVERY, construct
+from optsched.family import Heuristic
+from optsched.heuristics.serial_sgs import EVERY, serial_sgs
 from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.models.deferrable import program, to_schedule
+from optsched.problems.deferrable import time_indexed, to_schedule
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 from optsched.stop import Spare
 
@@ -23,8 +23,8 @@ def greedy(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None =
     order = np.lexsort((-jobs.cores * jobs.duration, jobs.earliest))
     last = np.minimum(jobs.latest, instance.horizon - jobs.duration)
     if int(np.maximum(0, last - jobs.earliest + 1).sum()) > FEW * len(order):
-        options = program(instance)
-        return to_schedule(instance, options, construct(options, order, spare=spare))
+        options = time_indexed(instance)
+        return to_schedule(instance, options, serial_sgs(options, order, spare=spare))
     return _placed(instance, order.tolist(), last.tolist(), spare)
 
 
@@ -67,12 +67,7 @@ Rank = Callable[[DeferrableInstance], Floats]
 
 
 def dispatch(
-    instance: DeferrableInstance,
-    seed: int = 0,
-    *,
-    rank: Rank,
-    slots: int | None = None,
-    spare: Spare | None = None,
+    instance: DeferrableInstance, rank: Rank, slots: int | None = None, spare: Spare | None = None
 ) -> DeferrableSchedule:
     """Slot by slot, the jobs in their windows by rank, each started if it fits from there to its end (back-filling).
 
@@ -134,12 +129,17 @@ def tetris(instance: DeferrableInstance) -> Floats:
 RULES: dict[str, Rank] = {"fifo": fifo, "sjf": sjf, "tetris": tetris}
 
 
-def rule(rank: Rank, slots: int | None = None) -> Callable[[DeferrableInstance, int], DeferrableSchedule]:
+def rule(rank: Rank, slots: int | None = None) -> Heuristic[DeferrableInstance, DeferrableSchedule]:
     """The rule as a heuristic."""
 
-    made = partial(dispatch, rank=rank, slots=slots)
-    made.__doc__ = rank.__doc__
-    return made
+    def ruled(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
+        return dispatch(instance, rank, slots, spare)
+
+    ruled.__doc__ = rank.__doc__
+    return ruled
 
 
-HEURISTICS = {"greedy": greedy, **{name: rule(rank) for name, rank in RULES.items()}}
+HEURISTICS: dict[str, Heuristic[DeferrableInstance, DeferrableSchedule]] = {
+    "greedy": greedy,
+    **{name: rule(rank) for name, rank in RULES.items()},
+}

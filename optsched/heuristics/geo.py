@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
-from optsched.decomposition.construct import EVERY, densest_first, density, place
 from optsched.heuristics.parts import Part, how_many, schedule, share
+from optsched.heuristics.serial_sgs import EVERY, densest_first, density, place
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.models.time_indexed import Program
+from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.schedules.geo import GeoSchedule
 from optsched.stop import Spare
 
-Wish = Callable[[GeoInstance, Program], Floats]
+Score = Callable[[GeoInstance, TimeIndexedProblem], Floats]
 """How much each option is liked, shape (n,); minus infinity refuses it."""
 SOON = 15  # slots of slack that are looked at in haste: a third of the time, for some per cent of the utility
 HASTE = 2.0  # what making all options and placing all jobs takes, in times of making the options
@@ -51,45 +51,45 @@ def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) 
         for i, job in enumerate(np.argsort(-worth, kind="stable").tolist()):
             if spare is not None and i and i % EVERY == 0 and not spare():
                 break
-            made[job % count].packing.insert(job // count)
+            made[job % count].packing.insert_best(job // count)
     return schedule(made)
 
 
-def dispatch(wish: Wish, instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
+def dispatch(score: Score, instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs as they are submitted, each at the option that it likes best among those that still fit."""
     made = []
     free = instance.capacity.astype(float)
     for rows in np.array_split(np.argsort(instance.columns.submitted, kind="stable"), max(1, how_many(instance))):
         part = Part(instance, rows, free)
         made.append(part)
-        place(part.packing, range(len(part.rows)), wish(part.instance, part.options), spare)
+        place(part.packing, range(len(part.rows)), score(part.instance, part.options), spare)
         if spare is not None and not spare():
             break
     return schedule(made)
 
 
-def in_order_of_arrival(wish: Wish) -> Callable[..., GeoSchedule]:
+def in_order_of_arrival(score: Score) -> Callable[..., GeoSchedule]:
     """A dispatch rule as a heuristic."""
-    made = partial(dispatch, wish)
-    made.__doc__ = wish.__doc__
+    made = partial(dispatch, score)
+    made.__doc__ = score.__doc__
     return made
 
 
-def _delay(instance: GeoInstance, options: Program) -> Ints:
+def _delay(instance: GeoInstance, options: TimeIndexedProblem) -> Ints:
     return options.start - instance.columns.submitted[options.job]
 
 
-def _at_home(instance: GeoInstance, options: Program) -> np.ndarray:
+def _at_home(instance: GeoInstance, options: TimeIndexedProblem) -> np.ndarray:
     return np.asarray(options.place == instance.columns.source[options.job])
 
 
-def local(instance: GeoInstance, options: Program) -> Floats:
+def local(instance: GeoInstance, options: TimeIndexedProblem) -> Floats:
     """S0, local first come, first served: at its source or where it already went, as soon as it fits."""
     may = _at_home(instance, options) | (instance.columns.bound_for[options.job] >= 0)
     return np.where(may, -_delay(instance, options).astype(float), -np.inf)
 
 
-def _at_once_or_where_least(instance: GeoInstance, options: Program, signal: Floats) -> Floats:
+def _at_once_or_where_least(instance: GeoInstance, options: TimeIndexedProblem, signal: Floats) -> Floats:
     """Now at the source; else away by the signal when it is submitted, as soon as it fits; else later at the source."""
     late, sites = _delay(instance, options) / (instance.horizon + 1), len(instance.sites)
     pue = np.array([[site.pue] for site in instance.sites])
@@ -100,17 +100,17 @@ def _at_once_or_where_least(instance: GeoInstance, options: Program, signal: Flo
     return np.where(home, np.where(late == 0, 3.0, -late), away)
 
 
-def price_greedy(instance: GeoInstance, options: Program) -> Floats:
+def price_greedy(instance: GeoInstance, options: TimeIndexedProblem) -> Floats:
     """S1: at once at its source, else to the site with the lowest price of energy that has room, else later at its source."""
     return _at_once_or_where_least(instance, options, instance.price)
 
 
-def carbon_greedy(instance: GeoInstance, options: Program) -> Floats:
+def carbon_greedy(instance: GeoInstance, options: TimeIndexedProblem) -> Floats:
     """S2: at once at its source, else to the site with the cleanest energy that has room, else later at its source."""
     return _at_once_or_where_least(instance, options, instance.carbon)
 
 
-def best(instance: GeoInstance, options: Program) -> Floats:
+def best(instance: GeoInstance, options: TimeIndexedProblem) -> Floats:
     """On arrival every job takes the site and start of most utility among those that still fit."""
     return options.value
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposition.packing import Packing
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.models.geo import program, to_schedule
+from optsched.problems.geo import time_indexed, to_schedule
+from optsched.problems.packing import Packing
 from optsched.schedules.geo import GeoSchedule
 
 JOBS = 1000  # a part, about
@@ -30,9 +30,9 @@ class Part:
         self.rows = rows
         same = slack is None and len(rows) == len(whole.jobs) and (np.diff(rows) == 1).all()
         self.instance = whole if same else some_jobs(whole, rows, slack)
-        self.options, self.departure = program(self.instance)
+        self.options, self.departure = time_indexed(self.instance)
         self.packing = Packing(self.options)
-        self.packing.left = left
+        self.packing.residual_capacity = left
 
 
 def how_many(instance: GeoInstance) -> int:

@@ -1,4 +1,4 @@
-"""vcc: caps by rule, and the queue that follows from them."""
+"""vcc: caps by rule, and the queue that follows from them: played to its end, where time is short too, for it takes seconds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from optsched.family import Heuristic
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.models.vcc.staircase import feasible
-from optsched.schedules.vcc import VccSchedule, played
+from optsched.problems.vcc import round_down_to_feasible
+from optsched.schedules.vcc import VccSchedule, simulate_queue
+from optsched.stop import Spare
 
 
 def uncapped_cap(instance: VccInstance) -> Floats:
@@ -29,26 +31,28 @@ def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.0
     return np.where(carbon <= ahead + 1e-12, 1.0, min(1.0, low))
 
 
-def greedy(instance: VccInstance, seed: int = 0) -> VccSchedule:
+def greedy(instance: VccInstance, seed: int = 0, *, spare: Spare | None = None) -> VccSchedule:
     """Jobs as soon as they fit, under the highest cap that starts no more."""
     if instance.preempt:
         return uncapped(instance)
-    return feasible(instance, instance.arrived.astype(float)).schedule()
+    return round_down_to_feasible(instance, instance.arrived.astype(float)).schedule()
 
 
-def uncapped(instance: VccInstance, seed: int = 0) -> VccSchedule:
+def uncapped(instance: VccInstance, seed: int = 0, *, spare: Spare | None = None) -> VccSchedule:
     """Cap 1: every job starts as soon as the data centre has room."""
-    return played(instance, uncapped_cap(instance).tolist())
+    return simulate_queue(instance, uncapped_cap(instance).tolist())
 
 
-def constant(instance: VccInstance, seed: int = 0, *, cap: float = 0.1) -> VccSchedule:
+def constant(instance: VccInstance, seed: int = 0, *, cap: float = 0.1, spare: Spare | None = None) -> VccSchedule:
     """The same cap in every slot."""
-    return played(instance, constant_cap(instance, cap).tolist())
+    return simulate_queue(instance, constant_cap(instance, cap).tolist())
 
 
-def threshold(instance: VccInstance, seed: int = 0, *, quantile: float = 0.5, low: float = 0.02) -> VccSchedule:
+def threshold(
+    instance: VccInstance, seed: int = 0, *, quantile: float = 0.5, low: float = 0.02, spare: Spare | None = None
+) -> VccSchedule:
     """Cap 1 in the hours of little carbon, a low one in the others."""
-    return played(instance, threshold_cap(instance, quantile, low).tolist())
+    return simulate_queue(instance, threshold_cap(instance, quantile, low).tolist())
 
 
 RULES: dict[str, Callable[[VccInstance], Floats]] = {
@@ -56,4 +60,9 @@ RULES: dict[str, Callable[[VccInstance], Floats]] = {
     "constant": constant_cap,
     "threshold": threshold_cap,
 }
-HEURISTICS = {"greedy": greedy, "uncapped": uncapped, "constant": constant, "threshold": threshold}
+HEURISTICS: dict[str, Heuristic[VccInstance, VccSchedule]] = {
+    "greedy": greedy,
+    "uncapped": uncapped,
+    "constant": constant,
+    "threshold": threshold,
+}

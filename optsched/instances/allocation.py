@@ -246,7 +246,7 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
 
     @cached_property
     def nodes_to_use(self) -> int:
-        """How many nodes can be in use at once: what (4n) asks for, made feasible (erratum 4)."""
+        """How many nodes can be in use at once: what (4n) asks for, made feasible (docs/errata.md, A4)."""
         return sum(n for flow in self.matching.values() for n in flow.values())
 
     @property

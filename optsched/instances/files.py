@@ -10,33 +10,10 @@ import pydantic_core
 from pydantic import BaseModel, ValidationError
 
 from optsched.errors import InputError
-from optsched.files import read_bytes, write_bytes
-from optsched.instances.base import INSTANCE_FORMAT, Instance
-from optsched.rooms import families, room
+from optsched.files import write_bytes
+from optsched.instances.base import Instance
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def load(path: str | Path) -> Instance:
-    """Read an instance from ``.json`` or ``.json.gz``.
-
-    Raises
-    ------
-    InputError : one line with the file, the place and what would be right.
-    """
-    return parse(read_bytes(path), path)
-
-
-def parse(data: bytes, path: str | Path) -> Instance:
-    """The instance in `data`; `path` is only for the messages."""
-    raw = parse_object(data, path)
-    expect_format(raw, INSTANCE_FORMAT, path)
-    problem = raw.get("problem")
-    if not isinstance(problem, str) or problem not in families():
-        raise InputError(path, "problem", f"expected one of {', '.join(families())}, got {shown(problem)}")
-    del raw["problem"]
-    instance: Instance = validated(room("instances", problem).INSTANCE, raw, path)
-    return instance
 
 
 def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
@@ -150,12 +127,3 @@ def _readable(data: dict[str, Any]) -> str:
         return compact(value)
 
     return "{\n" + ",\n".join(f"  {compact(key)}: {field(value)}" for key, value in data.items()) + "\n}\n"
-
-
-def schema(family: str) -> dict[str, Any]:
-    """JSON Schema of a family's instance files."""
-    described: dict[str, Any] = room("instances", family).INSTANCE.model_json_schema(by_alias=True)
-    described["properties"] = {"problem": {"const": family, "type": "string"}} | described["properties"]
-    described["required"] = ["format", "problem", *described.get("required", [])]
-    described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return described

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyomo.environ as pyo
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, meant
 from optsched.instances.base import Instance
-from optsched.rooms import room
+from optsched.registry import family, family_of
 from optsched.schedules.base import Schedule
 
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
@@ -87,22 +87,21 @@ def paused_gc() -> Iterator[None]:
             gc.enable()
 
 
-def formulations(family: str) -> dict[str, type[Model[Any, Any]]]:
+def formulations(name: str) -> Mapping[str, type[Model[Instance, Schedule]]]:
     """The formulations of a family by name, the recommended one first."""
-    listed: dict[str, type[Model[Any, Any]]] = room("models", family).FORMULATIONS
-    return listed
+    return family(name).formulations()
 
 
-def choose(instance: Instance, name: str | None) -> type[Model[Any, Any]]:
+def choose(instance: Instance, name: str | None) -> type[Model[Instance, Schedule]]:
     """The formulation called `name`, or the first that suits the instance.
 
     Raises
     ------
     OptschedError : no such formulation, or it does not suit the instance; says why and what there is.
     """
-    known = formulations(instance.problem)
+    known = family_of(instance).formulations()
     if name is not None and name not in known:
-        raise OptschedError(f"{instance.problem} has no formulation {name!r}, it has: {', '.join(known)}")
+        raise OptschedError(f"{instance.problem} has no formulation {name!r}{meant(name, known, 'it has')}")
     reasons = []
     for candidate in [known[name]] if name else known.values():
         reason = candidate.refuses(instance)

@@ -1,4 +1,4 @@
-"""day_ahead: the linear program of Radovanovic et al., eqs. (6)-(11)."""
+"""day_ahead: the linear program of Radovanovic et al., eqs. (6)-(11): docs/formulations/day_ahead.md."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pyomo.environ as pyo
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import DayAheadInstance
 from optsched.models.base import Model
-from optsched.schedules.day_ahead import Curve, DayAheadSchedule, flexible, peaks_mw
-
-REPAIRS = 4  # rounds that bring a day's usage back to its sum
+from optsched.problems.day_ahead import whole, with_usage
+from optsched.schedules.day_ahead import DayAheadSchedule, flexible, peaks_mw
 
 
 class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
@@ -70,19 +69,6 @@ class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
         return with_usage(self.instance, _under_contracts(self.instance, whole(self.instance, use)))
 
 
-def whole(instance: DayAheadInstance, use: Floats) -> Floats:
-    """The usage moved into its bounds and to its sum by the least changes, shape (clusters, H)."""
-    most = np.maximum(0.0, instance.most)
-    use = np.clip(use, 0.0, most)
-    for _ in range(REPAIRS):
-        lacks = instance.demand - use.sum(axis=1)
-        room = np.where(lacks[:, None] > 0, most - use, use)
-        sums = room.sum(axis=1)
-        share = np.where(sums > 0, np.clip(lacks / np.where(sums > 0, sums, 1.0), -1.0, 1.0), 0.0)
-        use = np.clip(use + share[:, None] * room, 0.0, most)
-    return use
-
-
 def _under_contracts(instance: DayAheadInstance, use: Floats) -> Floats:
     """The usage, so far mixed with the flattest one that no campus exceeds its contract by a solver's tolerance."""
     flat = whole(instance, instance.flattest)
@@ -96,15 +82,4 @@ def _under_contracts(instance: DayAheadInstance, use: Floats) -> Floats:
     return use + share[:, None] * (flat - use)
 
 
-def with_usage(instance: DayAheadInstance, use: Floats) -> DayAheadSchedule:
-    """The schedule of a flexible usage, shape (clusters, H), under the least peaks."""
-    peaks = instance.kw(instance.inflexible + use).max(axis=1) / 1000
-    curves = []
-    for c, cluster in enumerate(instance.clusters):
-        mean = instance.demand[c] / instance.hours
-        delta = use[c] / mean - 1 if mean > 0 else np.zeros(instance.hours)
-        curves.append(Curve(cluster=cluster.id, delta=tuple(delta.tolist()), peak_mw=float(peaks[c])))
-    return DayAheadSchedule(curves=tuple(curves))
-
-
-FORMULATIONS: dict[str, type[Model]] = {DayAhead.name: DayAhead}  # type: ignore[type-arg]
+FORMULATIONS: dict[str, type[Model[DayAheadInstance, DayAheadSchedule]]] = {DayAhead.name: DayAhead}

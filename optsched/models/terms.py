@@ -16,19 +16,19 @@ from optsched.instances.base import Floats, Ints
 
 
 class Terms(LinearExpression):  # type: ignore[misc]
-    """constant + sum of ``weights[i] * variables[picks[i]]``.
+    """constant + sum of ``coefficients[i] * variables[columns[i]]``.
 
     Attributes
     ----------
-    variables : Pyomo variables, shared between the rows of a block. picks, weights : shape (terms,).
+    variables : Pyomo variables, shared between the rows of a block. columns, coefficients : shape (terms,).
     """
 
-    __slots__ = ("_made", "offset", "picks", "variables", "weights")
+    __slots__ = ("_made", "coefficients", "columns", "offset", "variables")
 
-    def __init__(self, variables: Sequence[Any], picks: Ints, weights: Floats, constant: float = 0.0) -> None:
-        self.variables, self.picks, self.weights = variables, picks, weights
+    def __init__(self, variables: Sequence[Any], columns: Ints, coefficients: Floats, constant: float = 0.0) -> None:
+        self.variables, self.columns, self.coefficients = variables, columns, coefficients
         self.offset = float(constant)
-        self._nargs = len(picks) + bool(constant)  # type: ignore[misc]  # a slot of SumExpression
+        self._nargs = len(columns) + bool(constant)  # type: ignore[misc]  # a slot of SumExpression
         self._made: list[Any] | None = None
 
     @property  # type: ignore[misc]
@@ -39,7 +39,7 @@ class Terms(LinearExpression):  # type: ignore[misc]
     @property
     def _args_(self) -> list[Any]:
         if self._made is None:
-            terms = zip(self.weights.tolist(), self.picks.tolist(), strict=True)
+            terms = zip(self.coefficients.tolist(), self.columns.tolist(), strict=True)
             made = [MonomialTermExpression((weight, self.variables[i])) for weight, i in terms]
             self._made = [self.offset, *made] if self.offset else made
         return self._made
@@ -49,9 +49,9 @@ class Terms(LinearExpression):  # type: ignore[misc]
         return super().create_node_with_local_data(args, LinearExpression if classtype is None else classtype)
 
 
-def rows_of(rows: Ints, variables: Sequence[Any], picks: Ints, weights: Floats, count: int) -> list[Terms]:
-    """`count` rows; term i is ``weights[i] * variables[picks[i]]`` and belongs to row ``rows[i]``."""
+def rows_of(rows: Ints, variables: Sequence[Any], columns: Ints, coefficients: Floats, count: int) -> list[Terms]:
+    """`count` rows; term i is ``coefficients[i] * variables[columns[i]]`` and belongs to row ``rows[i]``."""
     order = np.argsort(rows, kind="stable")
     ends = np.searchsorted(rows[order], np.arange(count + 1))
-    picks, weights = np.asarray(picks)[order], np.asarray(weights, dtype=float)[order]
-    return [Terms(variables, picks[ends[r] : ends[r + 1]], weights[ends[r] : ends[r + 1]]) for r in range(count)]
+    columns, coefficients = np.asarray(columns)[order], np.asarray(coefficients, dtype=float)[order]
+    return [Terms(variables, columns[ends[r] : ends[r + 1]], coefficients[ends[r] : ends[r + 1]]) for r in range(count)]

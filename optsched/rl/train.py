@@ -65,7 +65,7 @@ def train(
         def _on_step(self) -> bool:
             if self.n_calls % (EVERY // many) == 0:
                 found = exported(model, venv, algorithm)
-                value = played(found, environment)
+                value = evaluate_agent(found, environment)
                 if not best or value > best[0][0]:
                     best[:] = [(value, found)]
                 if progress is not None:
@@ -82,7 +82,7 @@ def train(
     return best[0][1]
 
 
-def played(agent: Agent, environment: Callable[[], Any]) -> float:
+def evaluate_agent(agent: Agent, environment: Callable[[], Any]) -> float:
     """The return of an episode without exploration."""
     env = environment()
     seen, _ = env.reset()

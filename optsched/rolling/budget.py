@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from optsched.errors import CertificateError, OptschedError
+from optsched.instances.base import Instance
 from optsched.rolling.policy import Lasting, Policy
 from optsched.schedules.base import Schedule
 
@@ -31,7 +32,7 @@ class Budgeted:
     The worker is forked, so that a policy defined anywhere can be used; it sends its state back with every decision.
     """
 
-    def __init__(self, policy: Policy, seconds: float) -> None:
+    def __init__(self, policy: Policy[Instance, Schedule], seconds: float) -> None:
         if not hasattr(os, "fork"):
             raise OptschedError("a budget needs a system that can fork")
         self.policy, self.seconds = policy, seconds
@@ -104,7 +105,7 @@ class Budgeted:
         self.policy.restore(state)
 
 
-def _work(policy: Policy, pipe: Connection, other_end: Connection, parent: int) -> None:
+def _work(policy: Policy[Instance, Schedule], pipe: Connection, other_end: Connection, parent: int) -> None:
     other_end.close()
     for request in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group; the parent decides what to do about it
         signal.signal(request, signal.SIG_IGN)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.errors import OptschedError
 from optsched.instances.files import validated
+from optsched.referee import check, parse
 from optsched.result import Result
+from optsched.rolling.online import online_of
 from optsched.rolling.policy import Settings
-from optsched.rooms import room
-from optsched.schedules import check, parse
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
@@ -18,12 +19,14 @@ SHARE = 0.8  # of a decision's budget, for the method; the rest is for carrying 
 class RollingHorizon:
     """Plan with any method over a window, carry out the present, plan again.
 
-    A family's module says how to cut a snapshot to a window (`cut`) and what of a plan is left after some time (`carry_over`).
+    The family says how a snapshot is cut to a window and what of a plan is left after some time; see `Online`.
     """
 
     def __init__(self, family: str, method: str, settings: Settings) -> None:
         self.family, self.method, self.settings = family, method, settings
-        room("rolling", family).cut(None, settings.window_s)
+        self.online = online_of(family)
+        if settings.window_s is not None and self.online.truncate_window is None:
+            raise OptschedError(f"{family} decides about the present only: it takes no window")
         settings.allow(f"rolling:{method}", "window_s", "replan_s")
         self.reset(0)
 
@@ -38,9 +41,9 @@ class RollingHorizon:
         """The last plan while it is fresh, else a new one."""
         from optsched.methods import method  # loads the solvers
 
-        rolling = room("rolling", self.family)
-        snapshot = rolling.cut(snapshot, self.settings.window_s)
-        left = None if self.plan is None else rolling.carry_over(self.plan, snapshot, snapshot.now_s - self.decided_s)
+        window, truncated = self.settings.window_s, self.online.truncate_window
+        snapshot = snapshot if window is None or truncated is None else truncated(snapshot, window)
+        left = None if self.plan is None else self.online.shift_plan(self.plan, snapshot, snapshot.now_s - self.decided_s)
         if left is not None and check(snapshot, left):
             left = None
         fresh = self.settings.replan_s is not None and snapshot.now_s < self.planned_s + self.settings.replan_s

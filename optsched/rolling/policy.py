@@ -5,32 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from optsched.errors import OptschedError
+from optsched.family import Heuristic
 from optsched.instances.base import Instance
-from optsched.rooms import room
+from optsched.registry import added, family, is_reference, named
 from optsched.schedules.base import Schedule
 
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
+I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
+S_co = TypeVar("S_co", bound=Schedule, covariant=True)
+State = Any
+"""What JSON can write."""
 
-class Policy(Protocol):
+
+class Policy(Protocol[I_contra, S_co]):
     """Decides on snapshots and sees nothing else."""
 
     def reset(self, seed: int) -> None:
         """Forget everything; the next snapshot is the first."""
 
-    def decide(self, snapshot: Any) -> Schedule:
+    def decide(self, snapshot: I_contra) -> S_co:
         """A schedule for the snapshot, of which the present is carried out."""
 
 
 @runtime_checkable
-class Lasting(Policy, Protocol):
+class Lasting(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
     """A policy that a checkpoint can keep: `state` says what it remembers, as JSON, and `restore` makes it remember that."""
 
-    def state(self) -> Any:
+    def state(self) -> State:
         """All that later decisions depend on, of what JSON can write: it is read back by the same program."""
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: State) -> None:
         """Go on from what `state` said, after a `reset`; lists come back for tuples, and keys are strings."""
 
 
@@ -62,10 +70,10 @@ class Settings:
                 raise OptschedError(f"policy {policy} takes no {field.name.removesuffix('_s')}")
 
 
-class Heuristic:
+class HeuristicPolicy(Generic[I, S]):
     """A heuristic on every snapshot, with a seed of its own for each."""
 
-    def __init__(self, construct: Callable[[Any, int], Schedule]) -> None:
+    def __init__(self, construct: Heuristic[I, S] | Callable[[I, int], S]) -> None:
         self.construct = construct
         self.seed = 0
 
@@ -73,7 +81,7 @@ class Heuristic:
         """Take the seed of the replay."""
         self.seed = seed
 
-    def decide(self, snapshot: Instance) -> Schedule:
+    def decide(self, snapshot: I) -> S:
         """The heuristic's schedule."""
         self.seed += 1
         return self.construct(snapshot, self.seed)
@@ -87,49 +95,70 @@ class Heuristic:
         self.seed = int(state)
 
 
-Factory = Callable[[Settings], Policy]
+Factory = Callable[[Settings], Policy[I, S]]
+ParametricFactory = Callable[[str, Settings], Policy[I, S]]
 
 
-def plain(name: str, construct: Callable[[Any, int], Schedule]) -> Factory:
+def heuristic_policy(name: str, construct: Heuristic[I, S] | Callable[[I, int], S]) -> Factory[I, S]:
     """The policy of a heuristic, which takes no settings."""
-    return partial(_plain, name, construct)
+    return partial(_heuristic_policy, name, construct)
 
 
-def _plain(name: str, construct: Callable[[Any, int], Schedule], settings: Settings) -> Policy:
+def _heuristic_policy(name: str, construct: Heuristic[I, S] | Callable[[I, int], S], settings: Settings) -> Policy[I, S]:
     settings.allow(name)
-    return Heuristic(construct)
+    return HeuristicPolicy(construct)
 
 
 @cache
-def policies(family: str) -> dict[str, Factory]:
+def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
     """The policies of a family by name: its own, its heuristics, and every method as a rolling horizon.
 
     Raises
     ------
     OptschedError : the family has no replay.
     """
-    from optsched.methods import solving  # loads the solvers
+    from optsched.methods import bounding
     from optsched.rolling.horizon import RollingHorizon
+    from optsched.rolling.online import online_of
 
-    own: dict[str, Factory] = room("rolling", family).POLICIES
-    heuristics = room("heuristics", family).HEURISTICS
-    found = {name: plain(name, construct) for name, construct in heuristics.items()} | own
-    rolling = {f"rolling:{name}": partial(RollingHorizon, family, name) for name in (*solving(family), *heuristics)}
+    own, heuristics = online_of(problem).policies, family(problem).heuristics()
+    found = {name: heuristic_policy(name, construct) for name, construct in heuristics.items()} | dict(own)
+    rolling = {f"rolling:{name}": partial(RollingHorizon, problem, name) for name in (*bounding(problem), *heuristics)}
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
 
-def policy(family: str, name: str, settings: Settings) -> Policy:
-    """The policy of that name.
+def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Schedule]:
+    """The policy of that name: one of the family, one that a plug-in adds, or ``module:object``.
 
     Raises
     ------
     OptschedError : no such policy, or it does not take the settings.
     """
-    named = policies(family)
+    from optsched.rolling.online import online_of
+
+    known, arguments = policies(problem), online_of(problem).parametric_policies
+    if name in known:
+        return known[name](settings)
     word, _, rest = name.partition(":")
-    arguments: dict[str, Callable[[str, Settings], Policy]] = getattr(room("rolling", family), "WITH_ARGUMENT", {})
     if word in arguments and rest:
         return arguments[word](rest, settings)
-    if name not in named:
-        raise OptschedError(f"{family} has no policy {name!r}, it has: {', '.join(named)}")
-    return named[name](settings)
+    if name in added("policies"):
+        return _foreign(added("policies")[name], settings)
+    if is_reference(name) and word != "rolling":
+        return _foreign(name, settings)
+    raise OptschedError(f"{problem} has no policy {name!r}, it has: {', '.join([*known, *added('policies')])}")
+
+
+def _foreign(reference: str, settings: Settings) -> Policy[Instance, Schedule]:
+    """Somebody else's policy: an object, or a class or function without arguments that makes one.
+
+    Raises
+    ------
+    OptschedError : it is none.
+    """
+    settings.allow(reference)
+    found = named(reference)
+    made = found() if callable(found) and not (hasattr(found, "decide") and not isinstance(found, type)) else found
+    if not (hasattr(made, "decide") and hasattr(made, "reset")):
+        raise OptschedError(f"{reference} is no policy: it needs reset(seed) and decide(snapshot), got {made!r}")
+    return made

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from optsched.decomposition.construct import construct, densest_first
-from optsched.decomposition.core import optimise
-from optsched.decomposition.dual import Relaxation, solve_dual
-from optsched.instances.base import Bools, Floats
+from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
+from optsched.decomposition.restricted_mip import solve_restricted_mip
+from optsched.errors import OptschedError
+from optsched.heuristics.serial_sgs import densest_first, serial_sgs
+from optsched.instances.base import Bools, Floats, Instance
 from optsched.instances.files import validated
-from optsched.models.time_indexed import Program
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.rolling.online import BidPricing, online_of
 from optsched.rolling.policy import Settings
-from optsched.rooms import room
 from optsched.schedules.base import Schedule
 
 PRICING_S = 3600.0
@@ -29,6 +30,10 @@ SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
+
+
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
 
 
 class Arrivals:
@@ -64,7 +69,7 @@ class Arrivals:
         return drawn
 
 
-class PricedHorizon:
+class BidPricePolicy(Generic[I, S]):
     """The recommended rolling policy of deferrable and geo.
 
     A family's module lists the options of a snapshot (`listed`), submits a job again at another slot (`at`), says which share
@@ -73,7 +78,11 @@ class PricedHorizon:
 
     def __init__(self, family: str, settings: Settings) -> None:
         settings.allow("rolling", "history", "replan_s")
-        self.family, self.settings = family, settings
+        self.settings = settings
+        pricing: BidPricing[I, S, Any] | None = online_of(family).bid_pricing  # type: ignore[assignment]
+        if pricing is None:
+            raise OptschedError(f"{family} has no prices to bid for")
+        self.pricing = pricing
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -86,23 +95,22 @@ class PricedHorizon:
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
 
-    def decide(self, snapshot: Any) -> Schedule:
+    def decide(self, snapshot: Any) -> S:
         """The known jobs at today's prices, on what capacity is left."""
         self._observe(snapshot)
         every = max(1, round((self.settings.replan_s or PRICING_S) / snapshot.slot_s))
         if self.prices is None or snapshot.now >= self.priced_at + every:
             self._price(snapshot)
         assert self.prices is not None
-        family = room("rolling", self.family)
-        prices = family.TRUST * self.prices[:, snapshot.now - self.priced_at :]
-        program, schedule = family.listed(snapshot)
-        priced = replace(program, value=Relaxation(program).reduced(prices))
+        prices = self.pricing.price_discount * self.prices[:, snapshot.now - self.priced_at :]
+        program, schedule = self.pricing.options(snapshot)
+        priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
-        plan = construct(kept, densest_first(kept))
-        if len(kept) <= family.EXACT:
-            plan = optimise(kept, plan, GAP, NODES).chosen
-        decided: Schedule = schedule(worth[plan])
+        plan = serial_sgs(kept, densest_first(kept))
+        if len(kept) <= self.pricing.exact_limit:
+            plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
+        decided: S = schedule(worth[plan])
         return decided
 
     def _observe(self, snapshot: Any) -> None:
@@ -125,7 +133,7 @@ class PricedHorizon:
             phase = past.now % day  # type: ignore[attr-defined]
             self.arrivals.begin(phase + past.horizon)  # type: ignore[attr-defined]
             for job in past.jobs:  # type: ignore[attr-defined]
-                self.arrivals.add(phase + job.submitted, room("rolling", self.family).at(job, 0))
+                self.arrivals.add(phase + job.submitted, self.pricing.resubmit(job, 0))
             whole = -(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block  # type: ignore[attr-defined]
             self.before = range(*whole)
         self.arrivals.begin(slots)
@@ -154,13 +162,13 @@ class PricedHorizon:
         self.priced_at, self.first, self.seen = state["priced_at"], state["first"], set(state["seen"])
         if state["stretch"] is not None:
             self._open(*state["stretch"])
-        kind = room("instances", self.family).Job
+        kind = self.pricing.job
         for slot, job in state["came"]:
             self._add(slot, validated(kind, job, "came"))
 
     def _price(self, snapshot: Any) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
-        arrivals, family = self.arrivals, room("rolling", self.family)
+        arrivals, pricing = self.arrivals, self.pricing
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
         known = [self.before, range(begun, (arrivals.offset + snapshot.now) // arrivals.block)]
@@ -168,9 +176,9 @@ class PricedHorizon:
         for k in range(SCENARIOS):
             drawn = arrivals.futures(known, snapshot.now + 1, snapshot.now + snapshot.horizon - 1, self.rng)
             for i, (slot, job) in enumerate(drawn):
-                jobs.append(family.at(job, slot - snapshot.now).model_copy(update={"id": f"future {k}.{i}"}))
+                jobs.append(pricing.resubmit(job, slot - snapshot.now).model_copy(update={"id": f"future {k}.{i}"}))
         future = snapshot.model_copy(update={"jobs": tuple(jobs)})
-        program, _ = family.listed(future)
+        program, _ = pricing.options(future)
         drawn_jobs = np.arange(len(jobs)) >= len(snapshot.jobs)
         share = np.where(drawn_jobs, 1 / SCENARIOS, 1.0)
         thin = _thinned(program, drawn_jobs)
@@ -180,7 +188,7 @@ class PricedHorizon:
         self.priced_at = snapshot.now
 
 
-def _thinned(program: Program, drawn: Bools) -> Bools:
+def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:
     """Options to keep: of value, and for drawn jobs only every so manieth start and the first at each place."""
     every = max(1, program.capacity.shape[1] // STARTS)
     first = np.ones(len(program), dtype=bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from optsched.instances.base import Instance
 from optsched.schedules.base import Schedule, Violation
@@ -10,7 +10,13 @@ from optsched.schedules.base import Schedule, Violation
 SNAPSHOT = "snapshot"  # its name: a generated instance's tells how to make it again
 
 
-class Simulator(Protocol):
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
+Told = dict[str, Any]
+"""What was started, moved or stopped, as a row of the log shows it."""
+
+
+class Simulator(Protocol[I, S]):
     """The truth of a replay. `snapshot` is all that a policy sees.
 
     Attributes
@@ -19,7 +25,7 @@ class Simulator(Protocol):
     unfinished : jobs that may still be run, or run. stalled : jobs wait, nothing runs, and the last decision ran nothing.
     """
 
-    truth: Any
+    truth: I
     event: str
 
     @property
@@ -34,19 +40,19 @@ class Simulator(Protocol):
     def due(self) -> bool:
         """Go to the time of the next decision; False when nothing is left to decide."""
 
-    def snapshot(self) -> Instance | None:
+    def snapshot(self) -> I | None:
         """An instance re-based to the present, or None when nothing is left to decide."""
 
-    def refuses(self, snapshot: Any, decision: Any) -> list[Violation]:
+    def refuses(self, snapshot: I, decision: S) -> list[Violation]:
         """Why a decision cannot be carried out."""
 
-    def present(self, decision: Any) -> Schedule:
+    def present(self, decision: S) -> S:
         """The part of a decision that `apply` looks at: what a checkpoint keeps of it."""
 
-    def apply(self, decision: Any) -> list[dict[str, Any]]:
+    def apply(self, decision: S) -> list[Told]:
         """Carry the present part of a decision out, go to the next event, and say what was started, moved or stopped."""
 
-    def history(self) -> Schedule:
+    def history(self) -> S:
         """What has happened, as a schedule of the truth."""
 
     def figures(self) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class SlotSimulator(ABC, Generic[I, S]):
 
     def __init__(self, truth: I, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.truth, self.forecast, self.seed = truth, forecast, seed
-        self._slotted: Any = truth  # with jobs and slots, as every family has that is replayed like this
+        self._slotted = cast(Any, truth)  # with jobs and slots, as every family has that is replayed like this
         self.period = self.default_period() if period_s is None else whole_slots("period", period_s, self._slotted.slot_s)
         self.event = "submitted"
         submitted = self._slotted.columns.submitted

@@ -98,6 +98,3 @@ def check(instance: DayAheadInstance, schedule: DayAheadSchedule) -> list[Violat
         if (above := fsum([*mine, -campus.contract_mw])) > ROUNDING * (fsum(mine) + campus.contract_mw):
             found.append(Violation("peaks above the campus contract (9)", place=campus.id, amount=above))
     return found
-
-
-SCHEDULES = (DayAheadSchedule,)

@@ -80,6 +80,3 @@ def check(instance: DeferrableInstance, schedule: DeferrableSchedule) -> list[Vi
             if amount > 0:
                 found.append(Violation(rule, job=job.id, time=start.start, amount=amount))
     return found
-
-
-SCHEDULES = (DeferrableSchedule,)

@@ -1,4 +1,4 @@
-"""Referee of geo: MASAC's utility, eqs. (2)-(6), with the slack, transfer and horizon rules of problems.md."""
+"""Referee of geo: MASAC's utility, eqs. (2)-(6), with the slack, transfer and horizon rules of docs/formulations/geo.md."""
 
 from __future__ import annotations
 
@@ -184,6 +184,3 @@ def _lost(instance: GeoInstance, job: Job, gone: Lost) -> Iterator[Violation]:
         yield Violation("departs before it is submitted", job.id, gone.site, gone.departure, job.submitted - gone.departure)
     if gone.departure >= instance.horizon:
         yield Violation("departs past the horizon", job.id, gone.site, gone.departure)
-
-
-SCHEDULES = (GeoSchedule,)

@@ -1,4 +1,4 @@
-"""Referee of vcc: what the queue does under a cap, and the four costs (problems.md, section 4)."""
+"""Referee of vcc: what the queue does under a cap, and the four costs (docs/formulations/vcc.md)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class VccSchedule(Schedule):
         return len({start.job for start in self.starts})
 
 
-def played(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
+def simulate_queue(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
     """What the queue does under a cap: finished jobs leave, the cap takes effect, jobs join, jobs start from the head.
 
     The queue stops at the first job that does not fit, under the cap or into the data centre; both are decided in whole units.
@@ -169,7 +169,7 @@ def check(instance: VccInstance, schedule: VccSchedule) -> list[Violation]:
     found += [Violation("unknown job", job=job) for job in {s.job for s in schedule.starts} - known]
     if found:
         return found
-    made, claimed = (sorted(_pieces(s)) for s in (played(instance, schedule.cap), schedule))
+    made, claimed = (sorted(_pieces(s)) for s in (simulate_queue(instance, schedule.cap), schedule))
     if made == claimed:
         return []
     for job in sorted({piece[0] for piece in set(made) ^ set(claimed)}):
@@ -187,6 +187,3 @@ def _pieces(schedule: VccSchedule) -> list[tuple[str, int, int]]:
 def _words(pieces: list[tuple[int, int]]) -> str:
     told = [f"in slot {start}" + (f" (evicted in {until})" if until >= 0 else "") for start, until in pieces]
     return ", ".join(told) or "never"
-
-
-SCHEDULES = (VccSchedule,)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from optsched.errors import BackendUnavailable, OptschedError
-from optsched.solvers.base import Backend, Capabilities, Outcome, Task
+from typing import cast
+
+from optsched.errors import BackendUnavailable, OptschedError, meant
+from optsched.registry import added, is_reference, named
+from optsched.solvers.base import Backend, Capabilities, SolverResult, SolverSettings
 from optsched.solvers.cp_sat import CpSat
 from optsched.solvers.highs import Highs
 from optsched.solvers.linear_form import LinearForm, linear_form
-from optsched.solvers.monitor import Monitor, Progress, watched
 from optsched.solvers.pdlp import Pdlp
 from optsched.solvers.scip import Scip
 
@@ -16,13 +18,10 @@ __all__ = [
     "Backend",
     "Capabilities",
     "LinearForm",
-    "Monitor",
-    "Outcome",
-    "Progress",
-    "Task",
+    "SolverResult",
+    "SolverSettings",
     "backend",
     "linear_form",
-    "watched",
 ]
 
 BACKENDS: dict[str, Backend] = {b.name: b for b in (Highs(), CpSat(), Scip(), Pdlp())}
@@ -35,9 +34,21 @@ def backend(name: str) -> Backend:
     ------
     OptschedError : no such backend. BackendUnavailable : it cannot be used here; says why.
     """
-    if name not in BACKENDS:
-        raise OptschedError(f"no backend {name!r}, there are: {', '.join(BACKENDS)}")
-    reason = BACKENDS[name].unavailable()
+    found = BACKENDS.get(name) or _foreign(name)
+    reason = found.unavailable()
     if reason:
         raise BackendUnavailable(f"backend {name} cannot be used: {reason}")
-    return BACKENDS[name]
+    return found
+
+
+def _foreign(name: str) -> Backend:
+    """A backend that a plug-in adds, or ``module:object``; a class is made without arguments."""
+    reference = name if is_reference(name) else added("backends").get(name)
+    if reference is None:
+        raise OptschedError(f"no backend {name!r}{meant(name, [*BACKENDS, *added('backends')])}")
+    found = named(reference)
+    made = found() if isinstance(found, type) else found
+    missing = [part for part in ("name", "capabilities", "packages", "unavailable", "solve") if not hasattr(made, part)]
+    if missing:
+        raise OptschedError(f"{reference} is no backend: it lacks {', '.join(missing)}; see optsched.solvers.Backend")
+    return cast(Backend, made)

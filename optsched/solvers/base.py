@@ -11,12 +11,12 @@ from typing import Any, Literal, Protocol
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.models.base import Model
+from optsched.monitor import Monitor
 from optsched.solvers.linear_form import LinearForm
-from optsched.solvers.monitor import Monitor
 
 
 @dataclass(frozen=True)
-class Task:
+class SolverSettings:
     """How to solve. `seconds` is what is left of the time limit; `options` are the solver's own, by name."""
 
     seconds: float | None = None
@@ -28,7 +28,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SolverResult:
     """What a backend says, in the sense of a minimisation.
 
     Attributes
@@ -86,7 +86,7 @@ class Backend(Protocol):
     def refuse_options(self, options: Mapping[str, Any]) -> None:
         """Refuse misspelt option names and values of the wrong type."""
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Solve; `form` is None for a nonlinear model. Runs in a thread that `monitor` may ask to stop."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -12,10 +13,11 @@ import numpy as np
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
+from optsched.monitor import Monitor
+from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.linear_form import LinearForm
-from optsched.solvers.monitor import Monitor
 
+log = logging.getLogger(__name__)
 LARGEST_FACTOR = 10**9
 LARGEST_SUM = 2**60  # CP-SAT adds in int64
 OBJECTIVE_SUM = 2**52
@@ -40,7 +42,7 @@ class CpSat:
         refuse_unsafe(self.name, options, UNSAFE)
         _parameters(options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Translate exactly, solve, and correct the bound for the rounded objective."""
         from ortools.sat.python import cp_model
 
@@ -93,17 +95,21 @@ class CpSat:
             if monitor.stopping:
                 solver.stop_search()
 
+        if log.isEnabledFor(logging.DEBUG):
+            solver.parameters.log_search_progress = True
+            solver.parameters.log_to_stdout = False
+            solver.log_callback = lambda line: log.debug("%s", line)
         solver.best_bound_callback = on_bound
         monitor.when_stopped(solver.stop_search)
         if monitor.stopping:
-            return Outcome(monitor.stopping)
+            return SolverResult(monitor.stopping)
         status = solver.solve(program, Listener())
         if status == cp_model.MODEL_INVALID:
-            return Outcome("error", message=f"CP-SAT refuses the model: {program.validate()}")
+            return SolverResult("error", message=f"CP-SAT refuses the model: {program.validate()}")
         if status == cp_model.INFEASIBLE:
-            return Outcome("infeasible")
+            return SolverResult("infeasible")
         if status == cp_model.UNKNOWN:
-            return Outcome(monitor.stopping or _limit(task, solver.wall_time))
+            return SolverResult(monitor.stopping or _limit(task, solver.wall_time))
         x = np.array([solver.value(v) for v in variables], dtype=float)
         bound = original(solver.best_objective_bound) - margin
         if form.closed(form.value(x), bound):
@@ -112,10 +118,10 @@ class CpSat:
             ended = "gap_limit"
         else:
             ended = monitor.stopping or _limit(task, solver.wall_time)
-        return Outcome(ended, x, form.value(x), bound)
+        return SolverResult(ended, x, form.value(x), bound)
 
 
-def _limit(task: Task, spent_s: float) -> str:
+def _limit(task: SolverSettings, spent_s: float) -> str:
     """Which limit ended a search without a proof: ours, or one among the solver's own options."""
     return "time_limit" if task.seconds is not None and spent_s >= 0.95 * task.seconds else "iteration_limit"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +12,12 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
+from optsched.monitor import Monitor
+from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
-from optsched.solvers.monitor import Monitor
 
+log = logging.getLogger(__name__)
 UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
 
@@ -57,7 +60,7 @@ class Highs:
         refuse_unsafe(self.name, options, UNSAFE)
         _set_options(quiet(), options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
         import highspy
 
@@ -90,8 +93,10 @@ def _listen(highs: Any, monitor: Monitor) -> None:
     kinds = highspy.cb.HighsCallbackType
     interrupts = (kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, kinds.kCallbackMipInterrupt)
 
-    def listen(kind: Any, _message: str, out: Any, into: Any, _data: Any) -> None:
-        if kind == kinds.kCallbackMipImprovingSolution:
+    def listen(kind: Any, message: str, out: Any, into: Any, _data: Any) -> None:
+        if kind == kinds.kCallbackLogging:
+            log.debug("%s", message.rstrip())
+        elif kind == kinds.kCallbackMipImprovingSolution:
             monitor.incumbent(out.objective_function_value, np.array(out.mip_solution, dtype=float))
         elif kind in (kinds.kCallbackMipLogging, kinds.kCallbackMipInterrupt):
             monitor.bounded(out.mip_dual_bound)
@@ -99,6 +104,11 @@ def _listen(highs: Any, monitor: Monitor) -> None:
             into.user_interrupt = True
 
     highs.setCallback(listen, None)
+    if log.isEnabledFor(logging.DEBUG):
+        highs.setOptionValue("log_file", os.devnull)  # with neither a file nor the console it tells nobody
+        highs.setOptionValue("log_to_console", False)
+        highs.setOptionValue("output_flag", True)
+        highs.startCallback(kinds.kCallbackLogging)
     for kind in (*interrupts, kinds.kCallbackMipImprovingSolution, kinds.kCallbackMipLogging):
         highs.startCallback(kind)
 
@@ -159,7 +169,7 @@ def _option_names(highs: Any) -> list[str]:
     return [name for name in dir(highs.getOptions()) if not name.startswith("_")]
 
 
-def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
+def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> SolverResult:
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -188,7 +198,7 @@ def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> Outcome:
     if ended == "optimal" and objective is not None and bound is not None and not form.closed(objective, bound):
         ended = "gap_limit"  # HiGHS says optimal for "within the gap"
     message = f"HiGHS ended with {highs.modelStatusToString(status)}" if ended == "error" else None
-    return Outcome(ended, x, objective, bound, message, duals)
+    return SolverResult(ended, x, objective, bound, message, duals)
 
 
 def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float, np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import Model, paused_gc
 from optsched.models.terms import Terms
 from optsched.schedules.base import PROVEN
-from optsched.solvers.rows import Rows
+from optsched.solvers.csr import CsrMatrix
 
 LARGEST_COST = 512.0  # the dearest column, at least
 MOST_COST = 2.0**24  # and at most: beyond, reduced costs lose the digits that solvers ask for
@@ -47,7 +47,7 @@ class LinearForm:
     offset: float
     sign: int
     scale: float
-    matrix: Rows
+    matrix: CsrMatrix
     row_lower: Floats
     row_upper: Floats
     lower: Floats
@@ -166,7 +166,9 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
     ends = np.concatenate([[0], np.cumsum([len(p) for p in picks])]).astype(np.int64)
     empty = np.zeros(0)
     cost = sign * np.bincount(at, coefficients, len(columns)).astype(float)
-    matrix = Rows.of(ends, np.concatenate([empty, *picks]).astype(np.int64), np.concatenate([empty, *weights]), len(columns))
+    matrix = CsrMatrix.of(
+        ends, np.concatenate([empty, *picks]).astype(np.int64), np.concatenate([empty, *weights]), len(columns)
+    )
     implied = np.zeros(len(columns), dtype=bool)
     implied[[reader.index[id(v)] for v in implied_integers]] = True
     bounds = np.array([column.bounds for column in columns], dtype=float).reshape(len(columns), 2)  # None becomes NaN
@@ -213,7 +215,7 @@ class _Reader:
         OptschedError : it is not linear; names the row.
         """
         if type(body) is Terms:
-            return body.offset, self.columns_of(body.variables)[body.picks], body.weights
+            return body.offset, self.columns_of(body.variables)[body.columns], body.coefficients
         found = generate_standard_repn(body)
         if not found.is_linear():
             raise OptschedError(f"{owner.name} is not linear")

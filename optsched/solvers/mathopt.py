@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from typing import Any
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.solvers.base import Task
+from optsched.monitor import Monitor
+from optsched.solvers.base import SolverSettings
 from optsched.solvers.linear_form import LinearForm
-from optsched.solvers.monitor import Monitor
+
+log = logging.getLogger(__name__)
 
 
 def mathopt_model(form: LinearForm, integer: bool) -> Any:
@@ -38,7 +41,7 @@ def mathopt_model(form: LinearForm, integer: bool) -> Any:
     return mathopt.Model.from_model_proto(proto)
 
 
-def parameters(task: Task) -> Any:
+def parameters(task: SolverSettings) -> Any:
     """What every MathOpt solver takes: time limit and threads."""
     from ortools.math_opt.python import mathopt
 
@@ -59,8 +62,9 @@ def solve(program: Any, solver: Any, asked: Any, more: Any = None, interrupter: 
     """
     from ortools.math_opt.python import mathopt
 
+    told = (lambda lines: log.debug("%s", "\n".join(lines))) if log.isEnabledFor(logging.DEBUG) else None
     try:
-        return mathopt.solve(program, solver, params=asked, model_params=more, interrupter=interrupter)
+        return mathopt.solve(program, solver, params=asked, model_params=more, msg_cb=told, interrupter=interrupter)
     except AttributeError as error:  # ortools 9.15 fails while it translates the solver's message
         raise OptschedError(f"{solver.name.lower()} refuses: {error.__context__ or error}") from None
 

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instances.files import dumps, parse
+from optsched.instances.files import dumps
 from optsched.models.base import Model, formulations
-from optsched.solvers.monitor import POLL_S, Monitor
+from optsched.monitor import POLL_S, Monitor
+from optsched.reading import parse
 
 Answer = dict[str, Any]
 

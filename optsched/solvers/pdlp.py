@@ -9,12 +9,12 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, unknown_option
+from optsched.monitor import Monitor
+from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import interrupter, mathopt_model, parameters, solve, termination
-from optsched.solvers.monitor import Monitor
 
 
 class Pdlp:
@@ -32,7 +32,7 @@ class Pdlp:
         """Fields of PrimalDualHybridGradientParams."""
         _parameters(options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Solve the relaxation and turn the duals into a bound."""
         from ortools.math_opt.python import mathopt
 
@@ -44,11 +44,11 @@ class Pdlp:
         ended, message = termination(result, monitor)
         duals = next((s.dual_solution for s in result.solutions if s.dual_solution is not None), None)
         if duals is None:
-            return Outcome(ended, message=message)
+            return SolverResult(ended, message=message)
         y = np.array([duals.dual_values.get(row, 0.0) for row in program.linear_constraints()], dtype=float)
         # a bound alone proves no optimum, however well the relaxation is solved
         ended = "iteration_limit" if ended == "optimal" else ended
-        return Outcome(ended, bound=dual_bound(form, y), message=message, duals=y)
+        return SolverResult(ended, bound=dual_bound(form, y), message=message, duals=y)
 
 
 def _parameters(options: Mapping[str, Any]) -> Any:

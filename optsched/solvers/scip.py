@@ -13,12 +13,12 @@ import numpy as np
 
 from optsched.errors import BackendUnavailable, OptschedError
 from optsched.models.base import Model
-from optsched.solvers.base import Capabilities, Outcome, Task, installed, refuse_unsafe, typed, unknown_option
+from optsched.monitor import Monitor
+from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import mathopt_model, parameters, solve, termination
 from optsched.solvers.minlp import WORKER, question, variables
-from optsched.solvers.monitor import Monitor
 
 UNSAFE = ("numerics/", "misc/allowstrongdualreds", "misc/allowweakdualreds", "misc/scaleobj")
 OWN_EPSILON = 1.8e-9  # relative: SCIP's numerics/epsilon, nearly, on either side
@@ -46,7 +46,7 @@ class Scip:
                 raise unknown_option("scip", name, known)
             _converted(name, value)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: Task, monitor: Monitor) -> Outcome:
+    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Linear models as matrices, others as Pyomo expressions."""
         if form is None:
             return _solve_nonlinear(model, task, monitor)
@@ -70,15 +70,15 @@ class Scip:
         bound = result.termination.objective_bounds.dual_bound
         bound = bound if np.isfinite(bound) and abs(bound) < 1e20 else None
         if not result.has_primal_feasible_solution():
-            return Outcome(ended, bound=bound, message=message)
+            return SolverResult(ended, bound=bound, message=message)
         x = np.array(result.variable_values(list(program.variables())), dtype=float)
         objective = result.objective_value()
         if ended == "optimal" and bound is not None and not form.closed(objective, bound):
             ended = "gap_limit"
-        return Outcome(ended, x, objective, bound, message)
+        return SolverResult(ended, x, objective, bound, message)
 
 
-def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Outcome:
+def _solve_nonlinear(model: Model[Any, Any], task: SolverSettings, monitor: Monitor) -> SolverResult:
     if installed("pyscipopt") is None:
         raise BackendUnavailable("the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
     options: dict[str, Any] = {
@@ -92,7 +92,7 @@ def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Ou
     options |= {name: _converted(name, value) for name, value in task.options.items()}
     answer = WORKER.ask(question(model, options, task.seconds), monitor)
     if answer is None:
-        return Outcome(monitor.stopping or "interrupted")
+        return SolverResult(monitor.stopping or "interrupted")
     ended = {
         "convergenceCriteriaSatisfied": "gap_limit" if task.gap else "optimal",
         "maxTimeLimit": "time_limit",
@@ -103,13 +103,13 @@ def _solve_nonlinear(model: Model[Any, Any], task: Task, monitor: Monitor) -> Ou
     }.get(answer["termination"], "error")
     message = answer.get("message") or f"SCIP ended with {answer['termination']}" if ended == "error" else None
     if answer["values"] is None:
-        return Outcome(ended, bound=answer.get("bound"), message=message)
+        return SolverResult(ended, bound=answer.get("bound"), message=message)
     for variable, value in zip(variables(model), answer["values"], strict=True):
         variable.set_value(value, skip_validation=True)
     objective, bound = answer["objective"], answer["bound"]
     if ended == "optimal" and abs(objective - bound) <= OWN_EPSILON * abs(objective):
         bound = objective + OWN_EPSILON * abs(objective) / 2  # it calls equal what is so far apart, its own incumbent too
-    return Outcome(ended, np.zeros(0), objective, bound, message)
+    return SolverResult(ended, np.zeros(0), objective, bound, message)
 
 
 @cache

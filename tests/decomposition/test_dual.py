@@ -11,11 +11,11 @@ import pytest
 
 import optsched
 from optsched.decomposition.allocation import clairvoyant
-from optsched.decomposition.dual import Relaxation, ceiling, solve_dual
-from optsched.models.time_indexed import Program
+from optsched.decomposition.dual import LagrangianSubproblem, max_useful_price, solve_dual
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.registry import family as family_named
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
-from optsched.rooms import room
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
 from tests.oracle import brute, tiny
 
@@ -31,11 +31,11 @@ def optimum(family: str, seed: int) -> float:
     return found
 
 
-def program(family: str, seed: int) -> Program:
-    """The time-indexed program, which geo gives together with its departures."""
-    made: Any = room("models", family).program(tiny.TINY[family](seed))
-    found: Program = made[0] if isinstance(made, tuple) else made
-    return found
+def program(family: str, seed: int) -> TimeIndexedProblem:
+    """The instance as a time-indexed problem."""
+    view = family_named(family).time_indexed(tiny.TINY[family](seed))
+    assert view is not None
+    return view.problem
 
 
 @pytest.mark.parametrize("family", SEEDS)
@@ -58,7 +58,7 @@ def test_random_prices_bound_too(family: str) -> None:
         options = program(family, seed)
         top = 1.0 if options.overload_price is None else options.overload_price
         prices = np.random.default_rng(seed).uniform(0, top, options.capacity.shape)
-        assert Relaxation(options)(prices)[0] >= optimum(family, seed) - 1e-9, seed
+        assert LagrangianSubproblem(options)(prices)[0] >= optimum(family, seed) - 1e-9, seed
 
 
 @pytest.mark.parametrize("family", SEEDS)
@@ -73,13 +73,13 @@ def test_more_iterations_are_not_worse(family: str) -> None:
 @pytest.mark.parametrize("family", SEEDS)
 def test_the_clairvoyant_bound_is_above_the_optimum(family: str) -> None:
     for seed in range(60):
-        assert room("decomposition", family).clairvoyant(tiny.TINY[family](seed)) >= optimum(family, seed) - 1e-9, seed
+        assert family_named(family).clairvoyant(tiny.TINY[family](seed)) >= optimum(family, seed) - 1e-9, seed
 
 
-def one_slot(overload_price: float | None) -> Program:
+def one_slot(overload_price: float | None) -> TimeIndexedProblem:
     """Three jobs worth 3, 2 and 1 ask for the one unit of the one slot."""
     zeros = np.zeros(3, dtype=np.int64)
-    return Program(
+    return TimeIndexedProblem(
         job=np.arange(3),
         place=zeros,
         start=zeros,
@@ -168,7 +168,7 @@ def test_a_node_may_be_shared() -> None:
 
 def test_a_huge_price_costs_no_digits() -> None:
     """Prefix sums of prices would lose what lies behind a huge one: prices are cut where no job would pay them."""
-    program = Program(
+    program = TimeIndexedProblem(
         job=np.arange(4),
         place=np.zeros(4, dtype=np.int64),
         start=np.array([1, 1, 6, 6]),
@@ -179,7 +179,7 @@ def test_a_huge_price_costs_no_digits() -> None:
         overload_price=None,
         constant=0.0,
     )
-    assert ceiling(program) == 7.0
+    assert max_useful_price(program) == 7.0
     start = np.array([[1e16] + [1.01] * 11])
     assert solve_dual(program, start=start, iterations=1).bound >= 14.0
     assert solve_dual(program).bound == pytest.approx(14.0, rel=1e-2)

@@ -11,12 +11,13 @@ import pytest
 
 import optsched
 from optsched.decomposition import search
-from optsched.decomposition.packing import Packing
+from optsched.decomposition.shadow_prices import proven_by
 from optsched.errors import OptschedError
 from optsched.instances import Instance
 from optsched.instances.generators import masac, osdec
+from optsched.problems.packing import Packing
+from optsched.registry import family as family_named
 from optsched.result import Result
-from optsched.rooms import room
 from tests.oracle import tiny
 
 FAMILIES = ("deferrable", "geo")
@@ -112,7 +113,7 @@ def test_goes_on_from_a_result(family: str) -> None:
     assert again.objective is not None
     assert again.objective >= first.objective - 1e-9
     assert first.shadow_prices is not None
-    proven = room("decomposition", family).listed(instance).proves(first.shadow_prices)
+    proven = proven_by(family_named(family).time_indexed(instance), first.shadow_prices)
     bounds = [bound for _, _, bound in again.incumbents if bound is not None]
     assert bounds[0] <= proven * (1 + 1e-9)
 
@@ -139,10 +140,10 @@ def test_the_prices_in_the_file_prove_the_bound(family: str, monkeypatch: pytest
     instance = middle(family)
     found = optsched.solve(instance, "decomposition", options={"iterations": 1})
     assert found.shadow_prices is not None
-    listing = room("decomposition", instance.problem).listed(instance)
-    assert listing.proves(found.shadow_prices) == pytest.approx(found.bound, rel=1e-12)
-    assert listing.proves({place: row[1:] for place, row in found.shadow_prices.items()}) is None
-    assert listing.proves({place: [-1.0] * len(row) for place, row in found.shadow_prices.items()}) is None
+    listing = family_named(instance.problem).time_indexed(instance)
+    assert proven_by(listing, found.shadow_prices) == pytest.approx(found.bound, rel=1e-12)
+    assert proven_by(listing, {place: row[1:] for place, row in found.shadow_prices.items()}) is None
+    assert proven_by(listing, {place: [-1.0] * len(row) for place, row in found.shadow_prices.items()}) is None
     again = Result.model_validate_json(found.model_dump_json(exclude={"schedule"})[:-1] + ', "schedule": null}', strict=False)
     assert again.shadow_prices == found.shadow_prices
 
@@ -155,22 +156,22 @@ def test_a_result_without_prices_keeps_its_digest() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_packing_keeps_its_books(family: str) -> None:
     """Values and loads after many insertions and removals are those of the choice."""
-    program = room("decomposition", family).listed(middle(family)).program
+    program = family_named(family).time_indexed(middle(family)).problem
     packing, rng = Packing(program), np.random.default_rng(0)
     for _ in range(400):
         job = int(rng.integers(len(program.demand)))
         if packing.option[job] >= 0:
-            packing.take(job)
+            packing.remove(job)
         else:
-            packing.insert(job)
+            packing.insert_best(job)
     assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)
-    np.testing.assert_allclose(packing.left, program.capacity - program.load(packing.chosen), atol=1e-9)
+    np.testing.assert_allclose(packing.residual_capacity, program.capacity - program.load(packing.chosen), atol=1e-9)
 
 
 def test_auto_says_what_it_chose_and_why() -> None:
     small, large = tiny.TINY["geo"](0), middle("geo")
     assert "auto chose exact" in (optsched.solve(small, "auto").message or "")
-    assert "auto chose decomposition: " in (optsched.solve(large, "auto", time_limit=3).message or "")
+    assert "auto chose the decomposition: " in (optsched.solve(large, "auto", time_limit=3).message or "")
 
 
 @pytest.mark.parametrize("seed", range(0, 300, 5))

@@ -11,13 +11,13 @@ import pytest
 
 import optsched
 from optsched.decomposition.vcc.paths import Paths
-from optsched.decomposition.vcc.relaxation import Prices, Relaxation
+from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
-from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.problems.vcc import Staircase, round_down_to_feasible
+from optsched.referee import evaluate
 from optsched.rolling.vcc.queue import queue
-from optsched.schedules import evaluate
 from tests.oracle import brute, tiny
 
 
@@ -38,7 +38,7 @@ def staircases(instance: Any, window: Any = None) -> Iterator[Staircase]:
 
 
 def real(stairs: Staircase) -> bool:
-    return bool((feasible(stairs.instance, stairs.started.astype(float)).started == stairs.started).all())
+    return bool((round_down_to_feasible(stairs.instance, stairs.started.astype(float)).started == stairs.started).all())
 
 
 def test_the_path_is_the_cheapest() -> None:
@@ -75,7 +75,7 @@ def test_bounds_hold_and_windows_lose_nothing() -> None:
         rng = np.random.default_rng(seed)
         window = Paths(instance).window_below(best + noise)
         assert min(s.cost() for s in staircases(instance, window) if real(s)) == pytest.approx(best, rel=1e-6, abs=1e-9)
-        for relaxed in (Relaxation(instance), Relaxation(instance, window)):
+        for relaxed in (StaircaseRelaxation(instance), StaircaseRelaxation(instance, window)):
             for scale in (0.0, 0.1, 1.0):
                 daily = rng.random(relaxed.days) * instance.daily_penalty_per_ncu_h
                 found = relaxed(Prices(scale * rng.random(instance.horizon), daily), relaxed.whole)
@@ -132,7 +132,7 @@ def test_staircases_cost_what_the_referee_says() -> None:
     for seed in range(60):
         instance = vcc(days=2, jobs=160, load=1.2, seed=seed)
         wanted = np.sort(np.random.default_rng(seed).random(instance.horizon)) * 160
-        stairs = feasible(instance, wanted)
+        stairs = round_down_to_feasible(instance, wanted)
         assert optsched.check(instance, stairs.schedule()) == []
         assert stairs.cost() == pytest.approx(evaluate(instance, stairs.schedule()).objective, rel=1e-9)
 
@@ -172,7 +172,7 @@ def test_a_long_replay_does_not_drift() -> None:
     while not fast.ended:
         fast.step(1.0)
     assert fast.waiting == 0
-    assert feasible(instance, instance.arrived.astype(float)).started[-1] == len(jobs)
+    assert round_down_to_feasible(instance, instance.arrived.astype(float)).started[-1] == len(jobs)
 
 
 @pytest.mark.parametrize("capacity", [1.0, 0.04, 4e-7])

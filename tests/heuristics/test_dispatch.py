@@ -8,7 +8,7 @@ import pytest
 
 from optsched.heuristics.deferrable import HEURISTICS as DEFERRABLE
 from optsched.heuristics.geo import HEURISTICS as GEO
-from optsched.schedules import check
+from optsched.referee import check
 from tests.oracle import tiny
 
 FREE = {"throughput_gb_per_s": 1 / 60, "cost_usd_per_gb": 0.01}  # a slot and a cent a GB

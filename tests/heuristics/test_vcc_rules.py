@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from optsched.heuristics.vcc import HEURISTICS, constant_cap, threshold_cap, uncapped_cap
-from optsched.schedules import check
+from optsched.referee import check
 from tests.oracle import tiny
 
 

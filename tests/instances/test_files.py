@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.instances import load, save
 from optsched.instances.base import Instance
-from optsched.instances.files import dumps, parse, schema
+from optsched.instances.files import dumps, save
+from optsched.reading import load, parse, schema
 from tests.oracle import tiny
 
 EXAMPLES = ("armida", "armida-snapshot", "allocation-small", "deferrable-small", "geo-small")

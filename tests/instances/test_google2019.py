@@ -10,8 +10,8 @@ import pytest
 
 from optsched.cli import _run
 from optsched.instances.readers import read_google2019
-from optsched.schedules import evaluate
-from optsched.schedules.vcc import played
+from optsched.referee import evaluate
+from optsched.schedules.vcc import simulate_queue
 
 HEADER = "time,task_id,duration,cpu,priority\n"
 
@@ -20,7 +20,7 @@ HEADER = "time,task_id,duration,cpu,priority\n"
 def test_the_corrected_programs_carbon(traces: Path, cap: float, kg: float) -> None:
     """Carbon only, with its alignment of the signal and its integer durations."""
     instance = read_google2019(traces / "google2019", reference_alignment=True)
-    found = evaluate(instance, played(instance, (cap,) * instance.horizon)).components["carbon"]
+    found = evaluate(instance, simulate_queue(instance, (cap,) * instance.horizon)).components["carbon"]
     assert found == pytest.approx(kg, rel=0.001)
 
 

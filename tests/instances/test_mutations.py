@@ -13,7 +13,7 @@ import pytest
 
 from optsched.cli import _run
 from optsched.errors import InputError
-from optsched.instances import load
+from optsched.reading import load
 
 FILES = ("armida.json", "allocation-small.json", "deferrable-small.json", "geo-small.json", "vcc-small.json", "day-ahead.json")
 PENALTIES = {f"{what}_penalty_per_ncu_h" for what in ("delay", "daily", "unfinished")}

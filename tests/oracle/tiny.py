@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from optsched.instances.base import Instance
-from optsched.rooms import room
+from optsched.registry import family as family_named
 from tests.oracle import enumerate_exact
 
 
@@ -16,7 +16,7 @@ def make(family: str, **fields: Any) -> Instance:
     from optsched.instances.files import validated
 
     raw = {"format": "optsched-instance/1", "name": "tiny", **fields}
-    return validated(room("instances", family).INSTANCE, raw, "tiny.json")
+    return validated(family_named(family).instance, raw, "tiny.json")
 
 
 def allocation(seed: int) -> Instance:

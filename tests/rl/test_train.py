@@ -9,18 +9,18 @@ pytest.importorskip("stable_baselines3")
 pytestmark = pytest.mark.rl
 
 from optsched.instances.generators import vcc  # noqa: E402
-from optsched.rl.train import played, train  # noqa: E402
-from optsched.rolling.vcc.environment import VirtualCapacity  # noqa: E402
+from optsched.rl.train import evaluate_agent, train  # noqa: E402
+from optsched.rolling.vcc.environment import VirtualCapacityEnv  # noqa: E402
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
 def test_the_same_seed_gives_the_same_agent(algorithm: str) -> None:
-    environment = VirtualCapacity(vcc(days=1, jobs=30, load=0.1))
+    environment = VirtualCapacityEnv(vcc(days=1, jobs=30, load=0.1))
     first, second = (train(algorithm, environment.again, 2800, seed=4) for _ in range(2))
     for (w, b), (v, c) in zip(first.layers, second.layers, strict=True):
         assert (w == v).all()
         assert (b == c).all()
-    assert played(first, environment.again) == played(second, environment.again)
+    assert evaluate_agent(first, environment.again) == evaluate_agent(second, environment.again)
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "sac"])
@@ -39,7 +39,7 @@ def test_the_agent_is_the_models_actor(algorithm: str, monkeypatch: pytest.Monke
         return found
 
     monkeypatch.setattr(module, "exported", both)
-    train(algorithm, VirtualCapacity(vcc(days=1, jobs=30, load=0.1)).again, 2800)
+    train(algorithm, VirtualCapacityEnv(vcc(days=1, jobs=30, load=0.1)).again, 2800)
     assert kept
     for found, theirs in kept:
         ours = [found.act(row) for row in seen]

@@ -17,11 +17,11 @@ import pytest
 import optsched
 import optsched.rolling.run as run_module
 from optsched.instances.generators import osdec
+from optsched.registry import family as family_named
 from optsched.rl.agent import agent
 from optsched.rolling.checkpoint import Checkpoint
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
-from optsched.rooms import room
 from tests.cli.test_cli import one_line, run
 from tests.oracle import tiny
 
@@ -367,7 +367,7 @@ class Forgets:
 
     def decide(self, snapshot: Any) -> Any:
         self.count += 1
-        return room("heuristics", snapshot.problem).HEURISTICS["randomized-greedy"](snapshot, self.count)
+        return family_named(snapshot.problem).heuristics()["randomized-greedy"](snapshot, self.count)
 
 
 class Remembers(Forgets):

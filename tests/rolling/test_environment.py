@@ -13,9 +13,9 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from optsched.instances.generators import vcc  # noqa: E402
+from optsched.referee import evaluate  # noqa: E402
 from optsched.rolling.loop import replay  # noqa: E402
-from optsched.rolling.vcc.environment import VirtualCapacity  # noqa: E402
-from optsched.schedules import evaluate  # noqa: E402
+from optsched.rolling.vcc.environment import VirtualCapacityEnv  # noqa: E402
 from optsched.schedules.vcc import VccSchedule  # noqa: E402
 from tests.schedules.test_vcc import centre  # noqa: E402
 
@@ -41,14 +41,14 @@ def episode(env: Any, caps: np.ndarray) -> tuple[float, list[dict[str, float]]]:
 def test_gymnasium_knows_it() -> None:
     env = gymnasium.make("optsched.environments:optsched/VirtualCapacity-v0", instance=vcc(days=1, jobs=60, load=0.1))
     check_env(env.unwrapped, skip_render_check=True)
-    check_env(VirtualCapacity(), skip_render_check=True)
+    check_env(VirtualCapacityEnv(), skip_render_check=True)
 
 
 def test_the_return_is_minus_the_referees_objective() -> None:
     """The same queue as the replay's: the same caps have the same schedule and cost, to the digit of float32 caps."""
     for seed in range(10):
         instance = vcc(days=3, jobs=400, load=1.0, seed=seed, preempt=seed % 2 == 1)
-        env = VirtualCapacity(instance)
+        env = VirtualCapacityEnv(instance)
         caps = np.random.default_rng(seed).random(instance.horizon).astype(np.float32)
         value, told = episode(env, caps)
         schedule = VccSchedule(cap=tuple(caps.astype(float).tolist()), starts=tuple(env.queue.pieces()))
@@ -59,7 +59,7 @@ def test_the_return_is_minus_the_referees_objective() -> None:
 
 
 def test_actions_and_ends() -> None:
-    env = VirtualCapacity(centre([(0, 1, 1.0)] * 5))
+    env = VirtualCapacityEnv(centre([(0, 1, 1.0)] * 5))
     env.reset()
     told = [env.step(action)[0][0] for action in (0.5, [0.25], np.array([2.0]))]  # type: ignore[arg-type]
     assert told == [0.5, 0.25, 1.0]
@@ -73,7 +73,7 @@ def test_actions_and_ends() -> None:
 
 def test_fault_the_load_was_compared_with_a_fraction() -> None:
     """Half of 10 NCU lets 4 NCU in; the published program let in what was below 0.5 NCU."""
-    env = VirtualCapacity(centre([(0, 4, 4.0)]))
+    env = VirtualCapacityEnv(centre([(0, 4, 4.0)]))
     env.reset()
     seen, *_ = env.step(act(0.5))
     assert seen[1] == 4.0
@@ -81,7 +81,7 @@ def test_fault_the_load_was_compared_with_a_fraction() -> None:
 
 def test_fault_one_job_an_hour() -> None:
     """All that fits starts at once; the published program ended its loop with the first success."""
-    env = VirtualCapacity(centre([(0, 1, 1.0)] * 5))
+    env = VirtualCapacityEnv(centre([(0, 1, 1.0)] * 5))
     seen, _ = env.reset()
     assert seen[2] == 5
     seen, *_ = env.step(act(1.0))
@@ -89,7 +89,7 @@ def test_fault_one_job_an_hour() -> None:
 
 
 def test_fault_state_survived_reset() -> None:
-    env = VirtualCapacity(vcc(days=2, jobs=100, load=0.1))
+    env = VirtualCapacityEnv(vcc(days=2, jobs=100, load=0.1))
     caps = np.full(48, 0.05)
     first = episode(env, caps)
     seen, info = env.reset(seed=0)
@@ -98,13 +98,13 @@ def test_fault_state_survived_reset() -> None:
 
 
 def test_fault_waiting_was_free() -> None:
-    env = VirtualCapacity(centre([(0, 1, 3.0)], delay_limit_slots=1, delay_penalty_per_ncu_h=2.0))
+    env = VirtualCapacityEnv(centre([(0, 1, 3.0)], delay_limit_slots=1, delay_penalty_per_ncu_h=2.0))
     _, told = episode(env, np.array([0.0, 0.0, 0.0, 1.0]))
     assert [info["delay"] for info in told] == [0.0, 0.0, 0.0, 2.0 * 3.0 * 2]
 
 
 def test_fault_the_rewards_sign() -> None:
-    env = VirtualCapacity(centre([(0, 4, 4.0)]))
+    env = VirtualCapacityEnv(centre([(0, 4, 4.0)]))
     dirty, _ = episode(env, np.ones(4))
     clean, _ = episode(env, np.zeros(4))
     assert dirty < clean < 0
@@ -114,16 +114,16 @@ def test_fault_the_forecast_was_the_truth() -> None:
     """Two data centres with the same past look the same, whatever comes."""
     instance = vcc(days=2, jobs=30, load=0.1)
     other = instance.model_copy(update={"carbon_kg_per_kwh": (*instance.carbon_kg_per_kwh[:24], *(0.9,) * 24)})
-    seen = [[env.reset()[0], *(env.step(act(0.5))[0] for _ in range(23))] for env in map(VirtualCapacity, (instance, other))]
+    seen = [[env.reset()[0], *(env.step(act(0.5))[0] for _ in range(23))] for env in map(VirtualCapacityEnv, (instance, other))]
     assert all((a == b).all() for a, b in zip(*seen, strict=True))
-    knows = [VirtualCapacity(i, forecast="perfect").reset()[0] for i in (instance, other)]
+    knows = [VirtualCapacityEnv(i, forecast="perfect").reset()[0] for i in (instance, other)]
     assert (knows[0][3:27] == knows[1][3:27]).all()
-    assert VirtualCapacity(instance, "perfect").carbon[10] == pytest.approx(instance.carbon[10:34], rel=1e-6)
+    assert VirtualCapacityEnv(instance, "perfect").carbon[10] == pytest.approx(instance.carbon[10:34], rel=1e-6)
 
 
 def test_fault_the_end_of_the_month() -> None:
     """The last observations are whole: the published state ran out of carbon 24 hours before the end."""
-    env = VirtualCapacity(vcc(days=1, jobs=40, load=0.1))
+    env = VirtualCapacityEnv(vcc(days=1, jobs=40, load=0.1))
     seen, _ = env.reset()
     for _ in range(24):
         assert env.observation_space.contains(seen)
@@ -134,7 +134,7 @@ def test_fault_the_end_of_the_month() -> None:
 def test_fault_evictions_were_drawn_at_random() -> None:
     """Last started first, with the remaining duration; and the evicted run on first."""
     instance = centre([(0, 3, 4.0), (0, 4, 2.0), (1, 1, 1.0)], preempt=True)
-    episodes = [VirtualCapacity(instance) for _ in range(2)]
+    episodes = [VirtualCapacityEnv(instance) for _ in range(2)]
     for env in episodes:
         episode(env, np.array([1.0, 0.4, 0.4, 1.0]))
     assert episodes[0].queue.pieces() == episodes[1].queue.pieces()
@@ -157,7 +157,7 @@ def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
             return VccSchedule(cap=(0.3,), starts=())
 
     replay(instance, Same(), forecast="fitted")
-    env = VirtualCapacity(instance, "fitted")
+    env = VirtualCapacityEnv(instance, "fitted")
     seen, _ = env.reset()
     for row in shown:
         assert row == pytest.approx(seen, rel=1e-5, abs=1e-6)
@@ -168,7 +168,7 @@ def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
 def test_a_hundred_thousand_steps_a_second(traces: Any) -> None:
     from optsched.instances.readers import read_google2019
 
-    env = VirtualCapacity(read_google2019(traces / "google2019"))
+    env = VirtualCapacityEnv(read_google2019(traces / "google2019"))
     caps = np.random.default_rng(0).random((env.instance.horizon, 1)).astype(np.float32)
     seconds = []
     for _ in range(60):

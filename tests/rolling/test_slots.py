@@ -13,10 +13,10 @@ import pytest
 import optsched
 from optsched.instances.base import Instance
 from optsched.instances.generators import andreas
+from optsched.referee import check, evaluate
+from optsched.registry import family as family_named
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
-from optsched.rooms import room
-from optsched.schedules import check, evaluate
 from optsched.schedules.geo import GeoSchedule, Start
 from tests.oracle import tiny
 
@@ -53,7 +53,7 @@ class Watches:
     """The greedy, and all that it has been shown."""
 
     def __init__(self, family: str) -> None:
-        self.greedy = room("heuristics", family).HEURISTICS["greedy"]
+        self.greedy = family_named(family).heuristics()["greedy"]
 
     def reset(self, seed: int) -> None:
         self.shown: list[tuple[float, dict[str, Any]]] = []
@@ -83,7 +83,7 @@ def test_a_job_in_transit_arrives_and_starts() -> None:
     """price-greedy sends y off in slot 1; it arrives in slot 3: 4 + 2 USD less 0.5 there and 0.25 back."""
     rows: list[dict[str, Any]] = []
     result = replay(two_sites(), "price-greedy", log=rows.append)
-    assert {(s.job, s.site, s.start, s.departure) for s in result.schedule.starts} == {("x", "a", 0, None), ("y", "b", 3, 1)}  # type: ignore[union-attr]
+    assert {(s.job, s.site, s.start, s.departure) for s in result.best.starts} == {("x", "a", 0, None), ("y", "b", 3, 1)}
     assert result.components == pytest.approx({"profit": 6, "idle": 0, "carbon": 0, "migration": 0.5, "retrieval": 0.25})
     assert result.objective == pytest.approx(5.25)
     (arrival,) = (row for row in rows if row["time_s"] == 180)
@@ -93,17 +93,17 @@ def test_a_job_in_transit_arrives_and_starts() -> None:
 
 def test_waiting_at_home_pays_no_transfer() -> None:
     result = replay(two_sites(), "local-fcfs")
-    assert {(s.job, s.site, s.start) for s in result.schedule.starts} == {("x", "a", 0), ("y", "a", 4)}  # type: ignore[union-attr]
+    assert {(s.job, s.site, s.start) for s in result.best.starts} == {("x", "a", 0), ("y", "a", 4)}
     assert result.objective == pytest.approx(6)
 
 
 def test_a_job_that_left_in_vain_is_charged() -> None:
     """y goes and never runs: 4 USD less the 0.5 of its way, no result to bring back."""
     result = replay(two_sites(), Sends("geo"))
-    assert [lost.model_dump() for lost in result.schedule.lost] == [{"job": "y", "site": "b", "departure": 1}]  # type: ignore[union-attr]
+    assert [lost.model_dump() for lost in result.best.lost] == [{"job": "y", "site": "b", "departure": 1}]
     assert result.objective == pytest.approx(3.5)
     assert result.options["figures"] | {"jobs_run": 1, "lost_in_transit": 1, "fallbacks": 0} == result.options["figures"]
-    assert check(two_sites(), result.schedule) == []  # type: ignore[arg-type]
+    assert check(two_sites(), result.best) == []
 
 
 @pytest.mark.parametrize("now", [0, 1, 2])
@@ -181,7 +181,7 @@ def limits(family: str, seed: int) -> tuple[float, float]:
     """The exact optimum and the clairvoyant bound."""
     best = optsched.solve(tiny.TINY[family](seed)).objective
     assert best is not None
-    return best, room("decomposition", family).clairvoyant(tiny.TINY[family](seed))
+    return best, family_named(family).clairvoyant(tiny.TINY[family](seed))
 
 
 @pytest.mark.parametrize(("family", "policy"), BEHIND)
@@ -190,7 +190,7 @@ def test_no_policy_beats_the_optimum(family: str, policy: str) -> None:
     for seed in range(10):
         instance = tiny.TINY[family](seed)
         result = replay(instance, policy, seed=seed)
-        assert check(instance, result.schedule) == []  # type: ignore[arg-type]
+        assert check(instance, result.best) == []
         assert result.options["figures"]["fallbacks"] == 0, result.message
         assert result.objective is not None
         assert result.objective <= min(limits(family, seed)) + 1e-9
@@ -322,7 +322,7 @@ def test_a_replay_ends(policy: str, seed: int, said: str) -> None:
     signal.setitimer(signal.ITIMER_REAL, 30)
     try:
         result = replay(tiny.allocation(seed), policy)
-        told, ran = result.message, {run.job for run in result.schedule.runs}  # type: ignore[union-attr]
+        told, ran = result.message, {run.job for run in result.best.runs}
         assert ran == {job.id for job in tiny.allocation(seed).jobs}  # type: ignore[attr-defined]
     except optsched.OptschedError as error:
         told = str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optsched.schedules import check
+from optsched.referee import check
 from tests.schedules.test_errata_allocation import cluster, on
 
 JOBS = [{"id": j, "time_s": {"A": [30, 20, 15]}} for j in "abc"]

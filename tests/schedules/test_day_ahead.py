@@ -11,7 +11,7 @@ import pytest
 import optsched
 from optsched.errors import InputError
 from optsched.instances.generators import day_ahead
-from optsched.schedules import check, evaluate
+from optsched.referee import check, evaluate
 from optsched.schedules.day_ahead import capacity_curve, flexible
 from tests.oracle import tiny
 
@@ -45,11 +45,11 @@ def test_usage_goes_to_the_clean_hour() -> None:
     instance = plan([cluster()])
     assert instance.demand.tolist() == [2.0]
     result = optsched.solve(instance)
-    assert flexible(instance, result.schedule)[0] == pytest.approx([0.5, 1.5])  # type: ignore[arg-type]
-    assert capacity_curve(instance, result.schedule)[0] == pytest.approx([4.5, 5.5])  # type: ignore[arg-type]
+    assert flexible(instance, result.best)[0] == pytest.approx([0.5, 1.5])
+    assert capacity_curve(instance, result.best)[0] == pytest.approx([4.5, 5.5])
     assert result.objective == pytest.approx(0.5 * 10 + 0.1 * 12)
     assert result.termination == "optimal"
-    assert result.schedule.curves[0].delta == pytest.approx((-0.5, 0.5))  # type: ignore[union-attr]
+    assert result.best.curves[0].delta == pytest.approx((-0.5, 0.5))
 
 
 def test_a_dear_peak_keeps_it_flat() -> None:
@@ -104,8 +104,8 @@ def test_no_plan_is_better_than_the_optimum() -> None:
         assert flat.components["peak"] <= best.components["peak"] + 1e-9
         rng = np.random.default_rng(seed)
         mixed = rng.random()
-        use = [flexible(instance, s) for s in (best.schedule, flat.schedule)]  # type: ignore[arg-type]
-        from optsched.models.day_ahead import with_usage
+        use = [flexible(instance, s) for s in (best.best, flat.best)]
+        from optsched.problems.day_ahead import with_usage
 
         between = with_usage(instance, mixed * use[0] + (1 - mixed) * use[1])
         assert check(instance, between) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.schedules import check
+from optsched.referee import check
 from optsched.schedules.day_ahead import flexible
 from tests.schedules.test_day_ahead import cluster, plan
 
@@ -29,5 +29,5 @@ def test_the_program_keeps_the_contract() -> None:
     """11.5 kW are 1 + 2 * 5.75: 1.25 NCU in the clean hour, the rest in the dirty one."""
     instance = under(0.0115)
     result = optsched.solve(instance)
-    assert flexible(instance, result.schedule)[0] == pytest.approx([0.75, 1.25])  # type: ignore[arg-type]
+    assert flexible(instance, result.best)[0] == pytest.approx([0.75, 1.25])
     assert (result.objective, result.solution) == (pytest.approx(0.5 * 10.5 + 0.1 * 11.5), "optimal")

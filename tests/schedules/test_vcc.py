@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import optsched
+from optsched.referee import check, evaluate
 from optsched.rolling.vcc.queue import queue
-from optsched.schedules import check, evaluate
-from optsched.schedules.vcc import Start, VccSchedule, played
+from optsched.schedules.vcc import Start, VccSchedule, simulate_queue
 from tests.oracle import brute, tiny
 
 
@@ -35,19 +35,19 @@ def starts(schedule: Any) -> dict[str, int]:
 def test_first_in_first_out_and_no_overtaking() -> None:
     """5 of 6 NCU are taken by j0; j1 (2) does not fit under 0.6, and j2 (1), which would, waits behind it."""
     instance = centre([(0, 2, 5.0), (0, 1, 2.0), (0, 1, 1.0)])
-    assert starts(played(instance, (0.6, 0.6, 0.6, 0.6))) == {"j0": 0, "j1": 2, "j2": 2}
-    assert starts(played(instance, (1.0, 0.0, 0.0, 0.0))) == {"j0": 0, "j1": 0, "j2": 0}
+    assert starts(simulate_queue(instance, (0.6, 0.6, 0.6, 0.6))) == {"j0": 0, "j1": 2, "j2": 2}
+    assert starts(simulate_queue(instance, (1.0, 0.0, 0.0, 0.0))) == {"j0": 0, "j1": 0, "j2": 0}
 
 
 def test_the_whole_load_keeps_within_the_capacity() -> None:
     """8 NCU are left beside the inflexible 2, whatever the cap."""
     instance = centre([(0, 1, 6.0), (0, 1, 3.0)])
-    assert starts(played(instance, (1.0,) * 4)) == {"j0": 0, "j1": 1}
+    assert starts(simulate_queue(instance, (1.0,) * 4)) == {"j0": 0, "j1": 1}
 
 
 def test_running_jobs_keep_running_under_a_lower_cap() -> None:
     instance = centre([(0, 3, 4.0), (1, 1, 1.0)])
-    schedule = played(instance, (1.0, 0.0, 0.0, 1.0))
+    schedule = simulate_queue(instance, (1.0, 0.0, 0.0, 1.0))
     assert starts(schedule) == {"j0": 0, "j1": 3}
     assert queue(instance).load == 0
 
@@ -55,7 +55,7 @@ def test_running_jobs_keep_running_under_a_lower_cap() -> None:
 def test_evicted_jobs_go_to_the_head_with_what_is_left() -> None:
     """j1, the last started, goes when the cap falls to 0.4; it runs on in slot 3 and lacks a slot at the end."""
     instance = centre([(0, 3, 4.0), (0, 4, 2.0), (1, 1, 1.0)], preempt=True)
-    schedule = played(instance, (1.0, 0.4, 0.4, 1.0))
+    schedule = simulate_queue(instance, (1.0, 0.4, 0.4, 1.0))
     pieces = [(s.job, s.start, s.until) for s in schedule.starts]
     assert pieces == [("j0", 0, None), ("j1", 0, 1), ("j1", 3, None), ("j2", 3, None)]
     assert check(instance, schedule) == []
@@ -120,7 +120,7 @@ def test_every_cap_on_a_grid_is_no_better() -> None:
         best = optsched.solve(instance).objective
         grid = np.linspace(0, 1, 9).tolist()
         for cap in product(grid, repeat=instance.horizon):
-            assert evaluate(instance, played(instance, cap)).objective >= best - 1e-9  # type: ignore[operator]
+            assert evaluate(instance, simulate_queue(instance, cap)).objective >= best - 1e-9  # type: ignore[operator]
         assert brute.optimum(instance) == pytest.approx(best, rel=1e-6, abs=1e-9)
         tried += 1
     assert tried >= 10

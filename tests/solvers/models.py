@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.solvers import Monitor, Outcome, Task, backend, linear_form
+from optsched.monitor import Monitor
+from optsched.solvers import SolverResult, SolverSettings, backend, linear_form
 from optsched.stop import Clock
 
 
@@ -18,11 +19,11 @@ def wrapped(model: Any, implied: Any = ()) -> Any:
     return SimpleNamespace(pyomo=model, linear=True, implied_integers=list(implied), name="test")
 
 
-def solve(name: str, model: Any, **task: Any) -> Outcome:
+def solve(name: str, model: Any, **task: Any) -> SolverResult:
     """Solve a bare Pyomo model by a backend; figures in the model's units, minimised."""
     dressed = wrapped(model)
     form = linear_form(dressed)
-    outcome = backend(name).solve(dressed, form, Task(**task), Monitor(Clock(), form.sign))
+    outcome = backend(name).solve(dressed, form, SolverSettings(**task), Monitor(Clock(), form.sign))
     objective, bound = (None if v is None else v / form.scale for v in (outcome.objective, outcome.bound))
     return replace(outcome, objective=objective, bound=bound)
 

@@ -15,7 +15,8 @@ import optsched
 from optsched.errors import BackendUnavailable, OptschedError
 from optsched.instances.generators import andreas, osdec
 from optsched.models import choose
-from optsched.solvers import BACKENDS, Monitor, Task, backend, linear_form, watched
+from optsched.monitor import Monitor, run_with_deadline
+from optsched.solvers import BACKENDS, SolverSettings, backend, linear_form
 from optsched.solvers.highs import clash, relaxation
 from optsched.solvers.minlp import WORKER
 from optsched.solvers.pdlp import dual_bound
@@ -220,7 +221,7 @@ def test_a_deaf_solver_is_left_behind() -> None:
     """A thread that never listens: the watcher returns shortly after the deadline all the same."""
     monitor = Monitor(Clock(), 1)
     began = time.perf_counter()
-    watched(lambda: time.sleep(3), monitor, 0.2)
+    run_with_deadline(lambda: time.sleep(3), monitor, 0.2)
     assert time.perf_counter() - began < 1.5
     assert monitor.left_behind
     assert monitor.stopping == "time_limit"
@@ -231,7 +232,7 @@ def test_an_error_in_the_solver_thread_reaches_the_caller() -> None:
         raise OptschedError("no")
 
     with pytest.raises(OptschedError, match="no"):
-        watched(fails, Monitor(Clock(), 1), None)
+        run_with_deadline(fails, Monitor(Clock(), 1), None)
 
 
 @pytest.mark.timing
@@ -280,7 +281,7 @@ def test_unknown_names() -> None:
     for arguments, message in (
         ({"backend": "gurobi"}, "no backend 'gurobi', there are: highs, cp-sat, scip, pdlp"),
         ({"formulation": "fluid"}, "deferrable has no formulation 'fluid', it has: state, cover"),
-        ({"method": "magic"}, "deferrable has no method 'magic', it has: exact, auto, decomposition, greedy"),
+        ({"method": "magic"}, "deferrable has no method 'magic', it has: auto, exact, decomposition, greedy"),
         ({"method": "greedy", "backend": "highs"}, "method greedy does not take backend"),
         ({"time_limit": -1.0}, "time limit must be a positive number"),
         ({"gap": float("nan")}, "gap must be a number from 0 on"),
@@ -313,7 +314,7 @@ def test_a_stop_before_the_search_is_not_lost(name: str) -> None:
     monitor = Monitor(Clock(), form.sign)
     monitor.stop("interrupted")
     began = time.perf_counter()
-    assert backend(name).solve(model, form, Task(seconds=20), monitor).termination == "interrupted"
+    assert backend(name).solve(model, form, SolverSettings(seconds=20), monitor).termination == "interrupted"
     assert time.perf_counter() - began < 10
 
 

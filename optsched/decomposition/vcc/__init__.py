@@ -1,21 +1,18 @@
 """vcc at scale: the bound, schedules near it, and what no replay can undercut."""
 
-from optsched.decomposition.vcc.fluid import FluidBound
 from optsched.decomposition.vcc.method import VccDecomposition
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
 from optsched.stop import Stop
 
-METHOD = VccDecomposition
-OTHERS = {"fluid": FluidBound}
-FINISHES = 600  # binaries of the job-level model
+EXACT_LIMIT = 600  # binaries of the job-level model
 CLAIRVOYANT = 30  # evaluations of the bound
 
 
-def too_large(instance: VccInstance) -> str | None:
+def exceeds_exact(instance: VccInstance) -> str | None:
     """Why the exact method would not finish."""
     pairs = int((instance.horizon - instance.columns.submitted).sum())
-    return None if pairs <= FINISHES else f"{pairs:,} binaries, exact finishes up to about {FINISHES:,}"
+    return None if pairs <= EXACT_LIMIT else f"{pairs:,} binaries, exact finishes up to about {EXACT_LIMIT:,}"
 
 
 def clairvoyant(instance: VccInstance) -> float:

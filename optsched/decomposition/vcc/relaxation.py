@@ -16,7 +16,7 @@ import numpy as np
 from optsched.decomposition.vcc.paths import Path, Paths, Window
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.vcc import VccInstance, occupied
-from optsched.models.vcc.staircase import Staircase
+from optsched.problems.vcc import Staircase
 
 SPARE = 3  # numbers of empty slots told apart beyond what a day can ask for
 ROUNDING = 1e-12  # of the parts' sum: float64 sums of a month of slots are far more exact
@@ -54,7 +54,7 @@ class Evaluated:
     path: Path
 
 
-class Relaxation:
+class StaircaseRelaxation:
     """An instance with its coupling rows priced, within a window."""
 
     def __init__(self, instance: VccInstance, window: Window | None = None) -> None:

@@ -8,11 +8,11 @@ from itertools import count
 
 import numpy as np
 
-from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, Relaxation
+from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.models.vcc.staircase import Staircase, feasible
-from optsched.solvers import Monitor
+from optsched.monitor import Monitor
+from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.stop import Stop
 
 CLOSED = 5e-7  # relative gap that counts as none
@@ -34,7 +34,7 @@ class Node:
     evaluated: Evaluated | None = field(compare=False, default=None)
 
 
-class Search:
+class StaircaseSearch:
     """An instance on the way to a certified schedule.
 
     Attributes
@@ -52,7 +52,7 @@ class Search:
 
     def __call__(self) -> str:
         """Search until a limit; the termination word."""
-        relaxed = Relaxation(self.instance)
+        relaxed = StaircaseRelaxation(self.instance)
         penalty = self.instance.daily_penalty_per_ncu_h
         prices = Prices(np.zeros(self.instance.horizon), np.full(relaxed.days, 1e-3 * penalty))
         self._guess(relaxed, prices, relaxed.whole)
@@ -92,14 +92,14 @@ class Search:
         return self.stop.reason(self.monitor.clock.elapsed_s(), gap, self.evaluations)
 
     def _try(self, wanted: Floats) -> Staircase:
-        stairs = feasible(self.instance, wanted)
+        stairs = round_down_to_feasible(self.instance, wanted)
         cost = stairs.cost()
         if cost < self.cost:
             self.best, self.cost = stairs, cost
             self.monitor.incumbent(cost)
         return stairs
 
-    def _guess(self, relaxed: Relaxation, prices: Prices, branch: Branch, trials: int = TRIALS) -> None:
+    def _guess(self, relaxed: StaircaseRelaxation, prices: Prices, branch: Branch, trials: int = TRIALS) -> None:
         """Staircases that expect of a day's caps what those of the last one came to."""
         sums = relaxed.range[0][:, 0]
         for _ in range(trials):
@@ -108,15 +108,15 @@ class Search:
             path = relaxed.with_daily(prices.load, relaxed.lacking(sums), branch)
             sums = self._try(path.started.astype(float)).filled
 
-    def _narrowed(self, relaxed: Relaxation) -> Relaxation:
+    def _narrowed(self, relaxed: StaircaseRelaxation) -> StaircaseRelaxation:
         """The relaxation without what cannot be better than the incumbent."""
         if self.cost >= NARROW * self.at:
             return relaxed
         self.at = self.cost
         window = relaxed.paths.window_below(self.cost)
-        return Relaxation(self.instance, window)
+        return StaircaseRelaxation(self.instance, window)
 
-    def _raise(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+    def _raise(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
         """Better prices for a node: those of the load by a smoothed supergradient, those of the days by its signs, in turn."""
         best = self._days(relaxed, node, most)
         for _ in range(LOAD_ROUNDS if relaxed.tight.any() else 0):
@@ -127,7 +127,7 @@ class Search:
             self._guess(relaxed, best.prices, node.branch, 2)
         return best
 
-    def _at(self, relaxed: Relaxation, node: Node, prices: Prices) -> Node:
+    def _at(self, relaxed: StaircaseRelaxation, node: Node, prices: Prices) -> Node:
         """The node under other prices; what it has proven stays proven."""
         found = relaxed(prices, node.branch)
         self.evaluations += 1
@@ -136,7 +136,7 @@ class Search:
             self._proven(min(found.bound, self.cost))
         return Node(found.bound, node.number, node.branch, prices, found)
 
-    def _days(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+    def _days(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
         """Each day's price up while its caps lack something and down while they do not, by ever smaller factors."""
         penalty = self.instance.daily_penalty_per_ncu_h
         factor, sign = np.full(relaxed.days, 3.0), np.zeros(relaxed.days)
@@ -156,7 +156,7 @@ class Search:
             prices = Prices(prices.load, np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty))
         return best
 
-    def _load(self, relaxed: Relaxation, node: Node, most: int) -> Node:
+    def _load(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
         """The volume algorithm on the prices of the load."""
         assert node.evaluated is not None
         best, mean, worse, step = node, node.evaluated.overload, 0, 0.5
@@ -179,7 +179,7 @@ class Search:
             best = _higher(best, found)
         return best
 
-    def _split(self, relaxed: Relaxation, node: Node) -> tuple[Branch, Branch] | None:
+    def _split(self, relaxed: StaircaseRelaxation, node: Node) -> tuple[Branch, Branch] | None:
         """The day whose priced penalty is furthest from its real one, in two."""
         assert node.evaluated is not None
         loss = node.prices.daily * np.abs(node.evaluated.lack)

@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.models.allocation.options import Options, options
+from optsched.problems.allocation.options import Options, options
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import numpy as np
 
 from optsched.heuristics.allocation.configurations import preferences, pressure
 from optsched.heuristics.allocation.nodes import Nodes
-from optsched.heuristics.allocation.spread import spread
+from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
-from optsched.models.allocation.options import Options
+from optsched.problems.allocation.options import Options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Spare
 
@@ -119,9 +119,9 @@ def rule(name: str) -> Callable[..., AllocationSchedule]:
     """The rule as a heuristic on a single snapshot."""
     order, preemptive = RULES[name]
 
-    def construct(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
-        return spread(instance, dispatch(instance, order, spare=spare))
+    def placed(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
+        return occupy_idle_nodes(instance, dispatch(instance, order, spare=spare))
 
     kind = "running jobs may be preempted" if preemptive else "configurations stay as started"
-    construct.__doc__ = f"{(order.__doc__ or '').strip().rstrip('.')}; in a replay {kind}."
-    return construct
+    placed.__doc__ = f"{(order.__doc__ or '').strip().rstrip('.')}; in a replay {kind}."
+    return placed

@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.heuristics.allocation.randomized_greedy import ITERATIONS, randomized_greedy
 from optsched.instances.allocation import AllocationInstance, Node
-from optsched.models.allocation.options import Options, options
+from optsched.problems.allocation.options import Options, options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Spare
 

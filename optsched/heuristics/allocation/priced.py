@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.heuristics.allocation.dispatch import fill
-from optsched.heuristics.allocation.spread import spread
+from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
-from optsched.models.allocation.options import options
-from optsched.models.allocation.urgency import urgency
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.urgency import urgency
 from optsched.schedules.allocation import AllocationSchedule
 from optsched.stop import Spare
 
@@ -17,7 +17,7 @@ PRICE = 0.3  # of `Urgency.price`: an average GPU-second is worth less than one 
 
 def priced(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
     """Jobs by urgency (tardiness weight, faded by slack), each at the least energy, tardiness and price of its GPU time."""
-    return spread(instance, priced_dispatch(instance, spare=spare))
+    return occupy_idle_nodes(instance, priced_dispatch(instance, spare=spare))
 
 
 def priced_dispatch(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:

@@ -6,10 +6,10 @@ import numpy as np
 
 from optsched.heuristics.allocation.configurations import Preferences, preferences, pressure
 from optsched.heuristics.allocation.dispatch import dispatch, slack
-from optsched.heuristics.allocation.spread import spread
+from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
-from optsched.schedules import evaluate
+from optsched.referee import evaluate
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Spare
 
@@ -42,7 +42,7 @@ def randomized_greedy(
     rng = np.random.default_rng(seed)
     rows, whole = iterations + 1, []
     if spare is not None:
-        whole = [spread(instance, dispatch(instance, slack, spare=spare))]
+        whole = [occupy_idle_nodes(instance, dispatch(instance, slack, spare=spare))]
         rows = int(min(rows, DRAWN_A_S * spare.left_s() / len(instance.known_jobs)))
         spare.cut |= rows <= iterations
         if rows < 2:
@@ -52,7 +52,7 @@ def randomized_greedy(
     drawn = _draws(rng, liked, order, among)
     chosen, node, objective = _construct(instance, liked, order, drawn, spare)
     few = _leaders(objective) if spare is None or spare() else _leaders(objective)[:1]
-    found = [spread(instance, _schedule(instance, liked, chosen[i], node[i])) for i in few]
+    found = [occupy_idle_nodes(instance, _schedule(instance, liked, chosen[i], node[i])) for i in few]
     return min(found + whole, key=lambda schedule: evaluate(instance, schedule).objective)
 
 

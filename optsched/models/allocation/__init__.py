@@ -1,4 +1,4 @@
-"""allocation: ANDREAS' capacity allocation, (3)-(4v): as printed, linearised, and with nodes counted by pattern."""
+"""allocation: ANDREAS' (3)-(4v) as printed, linearised, and with nodes counted by pattern (docs/formulations/allocation.md)."""
 
 from typing import Any
 

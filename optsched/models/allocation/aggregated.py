@@ -1,4 +1,4 @@
-"""`aggregated`: nodes of a class are counted by packing pattern instead of named (design: performance.md)."""
+"""`aggregated`: nodes of a class are counted by packing pattern instead of named (docs/formulations/allocation.md)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pyomo.environ as pyo
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
 from optsched.models.allocation.later import Later
-from optsched.models.allocation.options import options
-from optsched.models.allocation.patterns import Pattern, count_patterns, patterns, sizes_of
-from optsched.models.allocation.placed import Placed, by_node
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.patterns import Pattern, model_size, patterns, sizes_of
+from optsched.problems.allocation.placed import Placed, by_node
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 MOST_PATTERNS = 20_000
@@ -40,23 +40,10 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
     @classmethod
     def refuses(cls, instance: AllocationInstance) -> str | None:
         """Too many packing patterns, or firsts by option and pattern."""
-        total, columns = cls.size(instance)
+        total, columns = model_size(instance)
         if total > MOST_PATTERNS:
             return f"{total} packing patterns, at most {MOST_PATTERNS} are listed"
         return f"{columns} columns, at most {MOST_COLUMNS} are built" if columns > MOST_COLUMNS else None
-
-    @staticmethod
-    def size(instance: AllocationInstance) -> tuple[int, int]:
-        """Packing patterns, and columns of the first-ending jobs, without building either."""
-        total = columns = 0
-        for k, c in enumerate(instance.node_classes):
-            sizes = sizes_of(instance, k)
-            total += count_patterns(c.gpus, sizes)
-            for size in sizes:
-                options_of_size = int(np.isfinite(instance.columns.time_s[:, k, size - 1]).sum())
-                holding = count_patterns(c.gpus - size, sizes) + 1
-                columns += options_of_size * (holding if instance.first_ending == "earliest" else 1)
-        return total, columns
 
     def build(self) -> None:
         """Everything that both readings share: others, at most one role a job, nodes to use, objective."""
@@ -232,7 +219,7 @@ class AggregatedEarliest(Aggregated):
         m.nodes = pyo.ConstraintList()
         every = np.arange(len(self.first))
         for k, used in enumerate(rows_of(node_class, self.first, every, np.ones(len(every)), classes)):
-            if len(used.picks):
+            if len(used.columns):
                 m.nodes.add((None, used, len(instance.node_classes[k].nodes)))
         m.free, m.stairs = pyo.VarList(), pyo.ConstraintList()
         self.stairs: list[tuple[Any, Terms]] = []

@@ -9,8 +9,8 @@ import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
-from optsched.models.allocation.options import Options
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.allocation.options import Options
 from optsched.schedules.allocation import AllocationSchedule
 
 

@@ -9,10 +9,10 @@ import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.models.allocation.later import Later
-from optsched.models.allocation.options import options
-from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.placed import by_node
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 

@@ -17,11 +17,11 @@ import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
-from optsched.models.allocation.options import options
-from optsched.models.allocation.patterns import patterns, sizes_of
-from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.patterns import patterns, sizes_of
+from optsched.problems.allocation.placed import by_node
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
@@ -63,7 +63,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
         return np.asarray(energy + instance.columns.weight_per_s * np.maximum(0.0, late), dtype=float)
 
     def build(self) -> None:
-        """Rows: a job once, patterns filled, nodes there are, nodes to use."""
+        """CsrMatrix: a job once, patterns filled, nodes there are, nodes to use."""
         instance, m = self.instance, self.pyomo
         listed = options(instance)
         sizes = [sizes_of(instance, k) for k in range(len(instance.node_classes))]

@@ -1,4 +1,4 @@
-"""`printed`: the MINLP (3)-(4v) constraint by constraint, bilinear objective included (ANDREAS, appendix A)."""
+"""`printed`: the MINLP (3)-(4v) constraint by constraint, bilinear objective included (docs/formulations/allocation.md)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyomo.environ as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.grid import beyond
-from optsched.models.allocation.options import options
-from optsched.models.allocation.placed import by_node
 from optsched.models.base import Model
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.placed import by_node
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 LARGEST = 20_000
@@ -24,7 +24,7 @@ LARGE = (
 class Printed(Model[AllocationInstance, AllocationSchedule]):
     """The MINLP as printed, for a MINLP solver.
 
-    Errata 2-4 are read as in problems.md: `now` is added in (4i), (4j) is gated by 1 - sum z, (4n) asks for the
+    Errata A2-A4 are read as in docs/errata.md: `now` is added in (4i), (4j) is gated by 1 - sum z, (4n) asks for the
     maximum matching. As printed, (4l)-(4m) let the minimisation pick the cheapest job of a node; for the text's
     reading two rows a job and node tie alpha to the first-ending one.
     """

@@ -14,14 +14,14 @@ import numpy as np
 
 from optsched.instances.base import Floats
 from optsched.models.allocation.look_ahead import LookAhead
-from optsched.models.allocation.urgency import urgency
+from optsched.problems.allocation.urgency import urgency
 
 PRICE = 0.3  # of `Urgency.price`, as in the priced dispatch
 EAGER = 1e-3  # of the least that it asks for: a job that nothing presses runs on idle GPUs all the same
 ESCAPED = 0.3  # of the faded weight: another job's end may let a job run almost as soon
 
 
-class Progress(LookAhead):
+class ProgressModel(LookAhead):
     """The packing of `LookAhead`, idle nodes left idle; the regret of a run per second, its node's cost shared by GPUs."""
 
     name: ClassVar[str] = "progress"

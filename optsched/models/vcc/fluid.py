@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import Staircase, feasible, lateness
+from optsched.problems.vcc import Staircase, lateness, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
 MOST = 60_000  # variables
@@ -117,7 +117,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
         wanted = np.zeros(self.instance.horizon)
         for (c, t), variable in self.pyomo.begun.items():
             wanted[t] += jobs[c] * (variable.value or 0.0)
-        return feasible(self.instance, wanted)
+        return round_down_to_feasible(self.instance, wanted)
 
     def decode(self) -> VccSchedule:
         """The schedule of the rounded staircase; dearer than the relaxation, as a rule."""

@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from optsched.instances.base import Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Model
-from optsched.models.vcc.staircase import Staircase, feasible, lateness, of
+from optsched.problems.vcc import Staircase, from_schedule, lateness, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
 NEAR = 1e-5  # of the capacity: a sum that close to a limit is left to `refine`, since solvers see no such difference
@@ -113,7 +113,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
     def encode(self, schedule: VccSchedule) -> None:
         """The schedule's starts under the highest cap for them."""
         instance, m = self.instance, self.pyomo
-        stairs = of(instance, schedule)
+        stairs = from_schedule(instance, schedule)
         size = instance.units.capacity
         for (i, t), variable in m.begun.items():
             variable.set_value(int(stairs.started[t] > i), skip_validation=True)
@@ -140,7 +140,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
 
     def decode(self) -> VccSchedule:
         """Starts, and the highest cap for them."""
-        return feasible(self.instance, self._started().astype(float)).schedule()
+        return round_down_to_feasible(self.instance, self._started().astype(float)).schedule()
 
     def refine(self) -> int:
         """Jobs that do not fit together where something starts, and heads that do fit where they are said not to."""

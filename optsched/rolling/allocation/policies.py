@@ -72,7 +72,7 @@ def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSche
 
 
 def proxy(first_ending: Literal["earliest", "cheapest"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The exact optimum of the paper's proxy in one of its two readings (erratum 1)."""
+    """The exact optimum of the paper's proxy in one of its two readings (docs/errata.md, A1)."""
     found = Exact()(snapshot.model_copy(update={"first_ending": first_ending}), seed=seed).schedule
     assert isinstance(found, AllocationSchedule)
     return found

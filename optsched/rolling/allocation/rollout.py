@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
-from optsched.models.allocation.options import options
-from optsched.models.allocation.urgency import urgency
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.urgency import urgency
 from optsched.schedules.allocation import AllocationSchedule
 
 RISK = 0.01  # of the tardiness weight for a second in the system: whoever stays long meets jobs not yet known

@@ -4,52 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from optsched.heuristics.deferrable import RULES, greedy, rule
 from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
-from optsched.models.deferrable import program, to_schedule
-from optsched.models.time_indexed import Program
-from optsched.rolling.policy import Factory, plain
-from optsched.rolling.priced import PricedHorizon
+from optsched.problems.deferrable import time_indexed, to_schedule
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.rolling.policy import Factory, heuristic_policy
+from optsched.rolling.priced import BidPricePolicy
 from optsched.rolling.slots import whole_slots
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
-TRUST = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
+PRICE_DISCOUNT = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
 EXACT = 4_000  # options
 
-RESCUE = greedy
+FALLBACK = greedy
 
 # a dispatch rule looks at the present slot only: it is asked again in the next one
-POLICIES: dict[str, Factory] = {name: plain(name, rule(rank, slots=1)) for name, rank in RULES.items()}
-POLICIES["rolling"] = partial(PricedHorizon, "deferrable")
+POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {
+    name: heuristic_policy(name, rule(rank, slots=1)) for name, rank in RULES.items()
+}
+POLICIES["rolling"] = partial(BidPricePolicy[DeferrableInstance, DeferrableSchedule], "deferrable")
 
 
-def listed(snapshot: DeferrableInstance) -> tuple[Program, Callable[[Ints], DeferrableSchedule]]:
+def options(snapshot: DeferrableInstance) -> tuple[TimeIndexedProblem, Callable[[Ints], DeferrableSchedule]]:
     """The snapshot's options, and how a choice becomes a schedule."""
-    options = program(snapshot)
+    options = time_indexed(snapshot)
     return options, partial(to_schedule, snapshot, options)
 
 
-def at(job: Job, slot: int) -> Job:
+def resubmit(job: Job, slot: int) -> Job:
     """The job as if submitted in `slot`."""
     later = slot - job.submitted
     update = {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
     return job.model_copy(update=update)
 
 
-def cut(snapshot: Any, window_s: float | None) -> Any:
+def truncate_window(snapshot: DeferrableInstance, window_s: float) -> DeferrableInstance:
     """The snapshot with starts only within the window."""
-    if snapshot is None or window_s is None:
-        return snapshot
     most = whole_slots("window", window_s, snapshot.slot_s)
     inside = (job for job in snapshot.jobs if job.earliest < most)
     jobs = tuple(job.model_copy(update={"latest": min(job.latest, most - 1)}) for job in inside)
     return snapshot.model_copy(update={"jobs": jobs})
 
 
-def carry_over(plan: DeferrableSchedule, snapshot: DeferrableInstance, passed_s: float) -> DeferrableSchedule:
+def shift_plan(plan: DeferrableSchedule, snapshot: DeferrableInstance, passed_s: float) -> DeferrableSchedule:
     """What is left of a plan made `passed_s` seconds ago."""
     passed, alive = round(passed_s / snapshot.slot_s), {job.id for job in snapshot.jobs}
     left = [Start(job=s.job, start=s.start - passed) for s in plan.starts if s.job in alive and s.start >= passed]

@@ -5,31 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from optsched.heuristics.geo import greedy
 from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
-from optsched.models.geo import program, to_schedule
-from optsched.models.time_indexed import Program
+from optsched.problems.geo import time_indexed, to_schedule
+from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.policy import Factory
-from optsched.rolling.priced import PricedHorizon
+from optsched.rolling.priced import BidPricePolicy
 from optsched.rolling.slots import whole_slots
 from optsched.schedules.geo import GeoSchedule, Start
 
-TRUST = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
+PRICE_DISCOUNT = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
 EXACT = 0  # options
 
-RESCUE = greedy
+FALLBACK = greedy
 
-POLICIES: dict[str, Factory] = {"rolling": partial(PricedHorizon, "geo")}
+POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy[GeoInstance, GeoSchedule], "geo")}
 
 
-def listed(snapshot: GeoInstance) -> tuple[Program, Callable[[Ints], GeoSchedule]]:
+def options(snapshot: GeoInstance) -> tuple[TimeIndexedProblem, Callable[[Ints], GeoSchedule]]:
     """The snapshot's options, and how a choice becomes a schedule: jobs leave as late as they may, to stay free until then."""
-    options, departure = program(snapshot)
+    options, departure = time_indexed(snapshot)
     jobs = snapshot.columns
     away = np.flatnonzero(departure >= 0)
     job, site = options.job[away], options.place[away]
@@ -38,15 +37,13 @@ def listed(snapshot: GeoInstance) -> tuple[Program, Callable[[Ints], GeoSchedule
     return options, partial(to_schedule, snapshot, options, departure)
 
 
-def at(job: Job, slot: int) -> Job:
+def resubmit(job: Job, slot: int) -> Job:
     """The job as if submitted in `slot`."""
     return job.model_copy(update={"submitted": slot, "bound_for": None, "arrives": 0})
 
 
-def cut(snapshot: Any, window_s: float | None) -> Any:
+def truncate_window(snapshot: GeoInstance, window_s: float) -> GeoInstance:
     """The snapshot with starts only within the window, and what the way of a job's data there and back takes."""
-    if snapshot is None or window_s is None:
-        return snapshot
     most = whole_slots("window", window_s, snapshot.slot_s)
     slowest = max((float(path.delay) for path in snapshot.paths.values()), default=0.0)
     jobs = tuple(
@@ -57,7 +54,7 @@ def cut(snapshot: Any, window_s: float | None) -> Any:
     return snapshot.model_copy(update={"jobs": jobs})
 
 
-def carry_over(plan: GeoSchedule, snapshot: GeoInstance, passed_s: float) -> GeoSchedule:
+def shift_plan(plan: GeoSchedule, snapshot: GeoInstance, passed_s: float) -> GeoSchedule:
     """What is left of a plan made `passed_s` seconds ago."""
     passed, alive = round(passed_s / snapshot.slot_s), {job.id: job for job in snapshot.jobs}
     left = []

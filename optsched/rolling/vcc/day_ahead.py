@@ -10,18 +10,15 @@ from optsched.heuristics.day_ahead import greedy
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import Campus, Cluster, DayAheadInstance
 from optsched.instances.vcc import VccInstance
-from optsched.models.day_ahead import DayAhead as Program
-from optsched.models.quick import quick
 from optsched.rolling.policy import Settings
 from optsched.schedules.day_ahead import DayAheadSchedule, flexible
 from optsched.schedules.vcc import VccSchedule
-from optsched.solvers import Task
 
 MARGIN = 0.97  # quantile of the days' work over their mean that the caps leave room for
 ROOM = 1e9  # MW: one cluster, no contract
 
 
-class DayAhead:
+class DayAheadPolicy:
     """Caps of the next 24 hours for the flexible load that past days have had; cap 1 until there is one.
 
     The load of a day is what was submitted on it, as far as it has been seen, at most what the data centre has left.
@@ -80,6 +77,10 @@ class DayAhead:
             usage_limit_ncu=size,
         )
         program = DayAheadInstance(name="day", campuses=(Campus(id="here", contract_mw=ROOM),), clusters=(cluster,))
-        found = quick(Program(program), greedy(program), Task(start=False))
+        from optsched.models.day_ahead import DayAhead
+        from optsched.solvers import SolverSettings
+        from optsched.solvers.uncertified import solve_uncertified
+
+        found = solve_uncertified(DayAhead(program), greedy(program), SolverSettings(start=False))
         assert isinstance(found, DayAheadSchedule)
         return np.clip(flexible(program, found)[0] / size, 0.0, 1.0).tolist()  # type: ignore[no-any-return]

@@ -11,16 +11,17 @@ import numpy as np
 from gymnasium import spaces
 
 from optsched.errors import OptschedError
-from optsched.instances import Instance, load
+from optsched.instances import Instance
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
+from optsched.reading import load
 from optsched.rl.observation import SIZE, forecast_rows
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
 
 
-class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
+class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """Set the cap of each slot; an episode is the instance's horizon.
 
     Observation, shape (27,): the last cap, the flexible load that runs on (NCU), the number of waiting jobs with those that
@@ -59,7 +60,7 @@ class VirtualCapacity(gymnasium.Env[np.ndarray, np.ndarray]):
         self.action_space = spaces.Box(0.0, 1.0, (1,), np.float32)
         self.observation_space = spaces.Box(-np.inf, np.inf, (SIZE,), np.float32)
 
-    def again(self) -> VirtualCapacity:
+    def again(self) -> VirtualCapacityEnv:
         """Another environment of the same instance and forecast, without the work of making the latter."""
         other = copy(self)
         other.queue = queue(self.instance)

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposition.vcc.relaxation import Relaxation
+from optsched.decomposition.vcc.relaxation import StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.heuristics.vcc import RULES, constant_cap, threshold_cap, uncapped_cap
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.models.vcc.staircase import Staircase, feasible
+from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.rl.agent import agent, shipped
 from optsched.rl.observation import observe
-from optsched.rolling.policy import Factory, Policy, Settings, plain
+from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.rolling.slots import whole_slots
-from optsched.rolling.vcc.day_ahead import DayAhead
-from optsched.schedules.vcc import VccSchedule, played
+from optsched.rolling.vcc.day_ahead import DayAheadPolicy
+from optsched.schedules.vcc import VccSchedule, simulate_queue
 
 FIRST_DAY = np.array([1.0, 2.0, 4.0, 8.0])  # of the mean so far: nothing else is known
 WORSE = 2.0  # than the worst day so far may be the next, with the weight of one day (Laplace's rule of succession)
@@ -55,7 +55,7 @@ class Rolling:
         coming = self._coming(snapshot)
         known = snapshot.daily_fraction * snapshot.asked[0]
         snapshot = snapshot.model_copy(update={"asked_ncu_h": snapshot.asked_ncu_h + float(coming.max(initial=0.0))})
-        relaxed, penalty = Relaxation(snapshot), snapshot.daily_penalty_per_ncu_h
+        relaxed, penalty = StaircaseRelaxation(snapshot), snapshot.daily_penalty_per_ncu_h
         asked = known + snapshot.daily_fraction * coming  # of today, by future
         most = snapshot.daily_fraction * snapshot.asked[0]
 
@@ -68,13 +68,13 @@ class Rolling:
             today = float(stairs.cap[snapshot.day == 0].sum()) * snapshot.capacity_ncu * snapshot.slot_h
             return stairs.cost() + float(lacking(np.array([today + snapshot.allotted_ncu_h]))[0])
 
-        best = feasible(snapshot, snapshot.arrived.astype(float))
+        best = round_down_to_feasible(snapshot, snapshot.arrived.astype(float))
         least, sums = expected(best), relaxed.range[0][:, 0]
         for _ in range(ROUNDS):
             cost = relaxed.lacking(sums)
             cost[0] += lacking(sums[0] + most - relaxed.asked[0])
             path = relaxed.with_daily(np.zeros(snapshot.horizon), cost)
-            stairs = feasible(snapshot, path.started.astype(float))
+            stairs = round_down_to_feasible(snapshot, path.started.astype(float))
             value = expected(stairs)
             if value < least:
                 best, least = stairs, value
@@ -99,7 +99,7 @@ class Rolling:
         return np.array([*past, WORSE * max(past)]) if past else mean * FIRST_DAY
 
 
-class Learnt:
+class AgentPolicy:
     """A trained agent, shipped or of a file."""
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -132,7 +132,9 @@ class Learnt:
         self.cap = float(state["cap"])
 
 
-def _ruled(rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, settings: Settings) -> Policy:
+def _ruled(
+    rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, settings: Settings
+) -> Policy[VccInstance, VccSchedule]:
     """A rule with its number.
 
     Raises
@@ -145,32 +147,34 @@ def _ruled(rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, 
         share = -1.0
     if not 0 <= share <= 1:
         raise OptschedError(f"a policy's number is from 0 to 1, as in constant:0.2 or threshold:0.3, got {word!r}")
-    return plain(word, partial(present, rule(share)))(settings)
+    return heuristic_policy(word, partial(present, rule(share)))(settings)
 
 
-def cut(snapshot: Any, window_s: float | None) -> Any:
+def truncate_window(snapshot: VccInstance, window_s: float) -> VccInstance:
     """The snapshot over fewer slots; what runs beyond is charged as unfinished."""
-    if snapshot is None or window_s is None:
-        return snapshot
     slots = min(snapshot.horizon, whole_slots("window", window_s, snapshot.slot_s))
     fields = ("carbon_kg_per_kwh", "inflexible_ncu", "running_ncu")
     return snapshot.model_copy(update={name: getattr(snapshot, name)[:slots] for name in fields if getattr(snapshot, name)})
 
 
-def carry_over(left: VccSchedule, snapshot: VccInstance, passed_s: float) -> VccSchedule:
+def shift_plan(left: VccSchedule, snapshot: VccInstance, passed_s: float) -> VccSchedule:
     """The caps of a plan from now on, and what they start of the jobs known now."""
     caps = left.cap[round(passed_s / snapshot.slot_s) :][: snapshot.horizon]
-    return played(snapshot, (*caps, *(1.0,) * (snapshot.horizon - len(caps))))
+    return simulate_queue(snapshot, (*caps, *(1.0,) * (snapshot.horizon - len(caps))))
 
 
-RESCUE = partial(present, uncapped_cap)
+FALLBACK = partial(present, uncapped_cap)
 
-POLICIES: dict[str, Factory] = {name: plain(name, partial(present, rule)) for name, rule in RULES.items()}
-POLICIES["day-ahead"] = DayAhead
+POLICIES: dict[str, Factory[VccInstance, VccSchedule]] = {
+    name: heuristic_policy(name, partial(present, rule)) for name, rule in RULES.items()
+}
+POLICIES["day-ahead"] = DayAheadPolicy
 POLICIES["rolling"] = Rolling
-POLICIES |= {name: partial(Learnt, name) for name in shipped()}
-WITH_ARGUMENT = {  # as in agent:weights.npz, constant:0.2, threshold:0.3
-    "agent": Learnt,
+POLICIES |= {name: partial(AgentPolicy, name) for name in shipped()}
+PARAMETRIC_POLICIES: dict[
+    str, ParametricFactory[VccInstance, VccSchedule]
+] = {  # as in agent:weights.npz, constant:0.2, threshold:0.3
+    "agent": AgentPolicy,
     "constant": partial(_ruled, lambda share: partial(constant_cap, cap=share)),
     "threshold": partial(_ruled, lambda share: partial(threshold_cap, quantile=share)),
 }

@@ -8,9 +8,10 @@ from optsched.schedules.allocation.history import AllocationHistory, Run
 from optsched.schedules.allocation.snapshot import AllocationSchedule, Assignment
 from optsched.schedules.base import Evaluation, Violation
 
-SCHEDULES = (AllocationSchedule, AllocationHistory)
+Decided = AllocationSchedule | AllocationHistory
+"""A snapshot's decision, or what happened in a replay."""
 
-__all__ = ["SCHEDULES", "AllocationHistory", "AllocationSchedule", "Assignment", "Run", "check", "evaluate"]
+__all__ = ["AllocationHistory", "AllocationSchedule", "Assignment", "Decided", "Run", "check", "evaluate"]
 
 
 def evaluate(instance: AllocationInstance, schedule: AllocationSchedule | AllocationHistory) -> Evaluation:

@@ -1,4 +1,4 @@
-"""Referee of allocation: the paper's proxy, eqs. (1) and (3), and the rules of (4a)-(4v) as read in problems.md."""
+"""Referee of allocation: the paper's proxy, eqs. (1) and (3), and the rules of (4a)-(4v) as read in docs/errata.md."""
 
 from __future__ import annotations
 

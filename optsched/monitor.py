@@ -120,7 +120,7 @@ class Monitor:
             self._report(Progress(now, progress.objective, progress.bound))
 
 
-def watched(work: Callable[[], None], monitor: Monitor, deadline_s: float | None) -> None:
+def run_with_deadline(work: Callable[[], None], monitor: Monitor, deadline_s: float | None) -> None:
     """Run `work` in a thread until it ends, or until shortly after `deadline_s` on the monitor's clock, Ctrl-C or SIGTERM.
 
     The first of them asks the solver to stop and gives it the same grace; a second one leaves at once.

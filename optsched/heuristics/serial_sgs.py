@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optsched.decomposition.packing import Packing
 from optsched.instances.base import Floats, Ints
-from optsched.models.time_indexed import Program
+from optsched.problems.packing import Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare
 
 EVERY = 64  # jobs: how often it is asked whether there is time
 
 
-def construct(program: Program, order: Ints, wish: Floats | None = None, spare: Spare | None = None) -> Ints:
+def serial_sgs(program: TimeIndexedProblem, order: Ints, score: Floats | None = None, spare: Spare | None = None) -> Ints:
     """Chosen options (indices), jobs taken in `order`, each at its most valuable option on what is left.
 
     Hard capacity: only options that fit in every slot. Priced capacity: value less the added overload. A job without an
@@ -22,29 +22,29 @@ def construct(program: Program, order: Ints, wish: Floats | None = None, spare: 
 
     Parameters
     ----------
-    wish : what the choice among a job's options of positive value goes by instead, shape (n,); minus infinity forbids.
+    score : what the choice among a job's options of positive value goes by instead, shape (n,); minus infinity forbids.
     spare : where time is out, the jobs placed so far are the choice.
     """
     packing = Packing(program)
-    place(packing, order.tolist(), wish, spare)
+    place(packing, order.tolist(), score, spare)
     return packing.chosen
 
 
-def place(packing: Packing, order: Iterable[int], wish: Floats | None, spare: Spare | None) -> None:
+def place(packing: Packing, order: Iterable[int], score: Floats | None, spare: Spare | None) -> None:
     """Jobs in order into a packing, as `construct` does."""
     for i, job in enumerate(order):
         if spare is not None and i and i % EVERY == 0 and not spare():
             return
-        packing.insert(job, None if wish is None else wish[packing.options(job)])
+        packing.insert_best(job, None if score is None else score[packing.options(job)])
 
 
-def density(program: Program) -> Floats:
+def density(program: TimeIndexedProblem) -> Floats:
     """Value of each job's best option a unit of demand and slot, shape (J,); minus infinity for a job without options."""
     best = np.full(len(program.demand), -np.inf)
     np.maximum.at(best, program.job, program.value)
     return np.asarray(best / (program.demand * program.duration))
 
 
-def densest_first(program: Program) -> Ints:
+def densest_first(program: TimeIndexedProblem) -> Ints:
     """Jobs by the value of their best option a unit of demand and slot, the best first."""
     return np.argsort(-density(program), kind="stable")

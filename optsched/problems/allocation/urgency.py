@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
-from optsched.models.allocation.options import Options
+from optsched.problems.allocation.options import Options
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.models.time_indexed import Program
+from optsched.problems.time_indexed import TimeIndexedProblem
 
 NONE = -1  # option of a job that is left out
 
@@ -15,14 +15,14 @@ class Packing:
 
     Attributes
     ----------
-    option : of each job, `NONE` if it is left out, shape (J,). left : capacity less load, shape (P, T).
+    option : of each job, `NONE` if it is left out, shape (J,). residual_capacity : capacity less load, shape (P, T).
     value : objective of the choice, overload included.
     """
 
-    def __init__(self, program: Program, chosen: Ints | None = None) -> None:
+    def __init__(self, program: TimeIndexedProblem, chosen: Ints | None = None) -> None:
         chosen = np.zeros(0, dtype=np.int64) if chosen is None else chosen
         self.program = program
-        self.left = program.capacity - program.load(chosen)
+        self.residual_capacity = program.capacity - program.load(chosen)
         self.option = np.full(len(program.demand), NONE, dtype=np.int64)
         self.option[program.job[chosen]] = chosen
         self.value = program.objective(chosen)
@@ -54,7 +54,7 @@ class Packing:
         """What each option of a job (now left out) would add to the objective; minus infinity where it does not fit."""
         p, some = self.program, self.options(job)
         demand, duration, first = self._demand[job], self._duration[job], self._first[job]
-        room = self.left[:, first : self._last[job]]
+        room = self.residual_capacity[:, first : self._last[job]]
         if p.overload_price is None:
             lacks: Floats | Bools = room < demand - 1e-9
             if not lacks.any():
@@ -77,30 +77,30 @@ class Packing:
             return np.where(added > 0, -np.inf, p.value[some])
         return np.asarray(p.value[some] - p.overload_price * added)
 
-    def insert(self, job: int, wish: Floats | None = None) -> bool:
-        """Choose the job's option of most net value, or of most `wish` among those that add something; whether there is one."""
+    def insert_best(self, job: int, score: Floats | None = None) -> bool:
+        """Choose the option of most net value, or of most `score` among those that add something; whether the job has one."""
         if self._begins[job] == self._begins[job + 1]:
             return False
         net = self.net(job)
-        liked = net if wish is None else np.where(net > 0, wish, -np.inf)
+        liked = net if score is None else np.where(net > 0, score, -np.inf)
         best = int(liked.argmax())
         if not net[best] > 0 or liked[best] == -np.inf:
             return False
-        self.put(self._begins[job] + best, float(net[best]))
+        self.insert(self._begins[job] + best, float(net[best]))
         return True
 
-    def put(self, option: int, net: float) -> None:
+    def insert(self, option: int, net: float) -> None:
         """Choose an option whose net value is known."""
         job, start = int(self.program.job[option]), int(self.program.start[option])
-        self.left[self.program.place[option], start : start + self._duration[job]] -= self._demand[job]
+        self.residual_capacity[self.program.place[option], start : start + self._duration[job]] -= self._demand[job]
         self.option[job] = option
         self.value += net
 
-    def take(self, job: int) -> None:
+    def remove(self, job: int) -> None:
         """Leave a job out."""
         p, option = self.program, int(self.option[job])
         start, demand = int(p.start[option]), self._demand[job]
-        room = self.left[p.place[option], start : start + self._duration[job]]
+        room = self.residual_capacity[p.place[option], start : start + self._duration[job]]
         net = float(p.value[option])
         if p.overload_price is not None:
             net -= p.overload_price * float(np.minimum(demand, np.maximum(0.0, -room)).sum())

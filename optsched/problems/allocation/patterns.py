@@ -39,3 +39,16 @@ def sizes_of(instance: AllocationInstance, k: int) -> tuple[int, ...]:
     """Numbers of GPUs with which some known job runs on class k."""
     runs = np.isfinite(instance.columns.time_s[:, k, :]).any(axis=0)
     return tuple(int(g) + 1 for g in np.flatnonzero(runs))
+
+
+def model_size(instance: AllocationInstance) -> tuple[int, int]:
+    """Packing patterns, and columns of the first-ending jobs in `aggregated`, without building either."""
+    total = columns = 0
+    for k, c in enumerate(instance.node_classes):
+        sizes = sizes_of(instance, k)
+        total += count_patterns(c.gpus, sizes)
+        for size in sizes:
+            options_of_size = int(np.isfinite(instance.columns.time_s[:, k, size - 1]).sum())
+            holding = count_patterns(c.gpus - size, sizes) + 1
+            columns += options_of_size * (holding if instance.first_ending == "earliest" else 1)
+    return total, columns

@@ -6,16 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.decomposition.core import optimise
-from optsched.decomposition.packing import NONE, Packing
 from optsched.decomposition.pricing import NEAR, Pricing
+from optsched.decomposition.restricted_mip import solve_restricted_mip
 from optsched.instances.base import Ints
-from optsched.solvers import Monitor
+from optsched.monitor import Monitor
+from optsched.problems.packing import NONE, Packing
 
 GAP, NODES = 1e-4, 1
 
 
-def reoptimise(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor) -> None:
+def reoptimise_window(
+    pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor
+) -> None:
     """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have."""
     p = pricing.program
     jobs = _near(pricing, packing, slot, most, rng)
@@ -30,7 +32,7 @@ def reoptimise(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np
         return
     first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
     renamed, job = np.unique(p.job[rows], return_inverse=True)
-    free = packing.left + p.load(has)
+    free = packing.residual_capacity + p.load(has)
     if p.overload_price is not None:
         free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
     part = replace(
@@ -45,15 +47,15 @@ def reoptimise(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np
         constant=0.0,
     )
     start = np.searchsorted(rows, has)
-    found = optimise(part, start, GAP, NODES, outer).chosen
+    found = solve_restricted_mip(part, start, GAP, NODES, outer).chosen
     gained = part.objective(found) - part.objective(start)
     if gained <= 1e-12 * abs(packing.value):
         return
     value = packing.value + gained
     for option in has.tolist():
-        packing.take(int(p.job[option]))
+        packing.remove(int(p.job[option]))
     for option in rows[found].tolist():
-        packing.put(option, 0.0)
+        packing.insert(option, 0.0)
     packing.value = value
 
 

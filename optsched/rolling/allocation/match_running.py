@@ -9,7 +9,7 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
-def stay_in_place(
+def match_running_nodes(
     instance: AllocationInstance, schedule: AllocationSchedule, running: Mapping[str, tuple[str, int]]
 ) -> AllocationSchedule:
     """The same schedule with nodes of a class renamed so that more jobs keep node and GPUs.

@@ -20,7 +20,7 @@ class Options:
     ----------
     job, node_class, gpus : shape (n,). time_s : execution time. energy : pi_jn of (4k), currency.
     tardiness : w * max(0, now + t - d), currency. gain : tardiness minus what postponing the job costs.
-    postponed : cost of postponing, by job, shape (J,): rho * w * max(0, now + H + M - d), (4j) gated (erratum 3).
+    postponed : cost of postponing, by job, shape (J,): rho * w * max(0, now + H + M - d), (4j) gated (docs/errata.md, A3).
     """
 
     job: Ints

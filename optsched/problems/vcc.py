@@ -110,7 +110,7 @@ def lateness(t: int, due: int, slots: int) -> int:
     return max(0, t - due) - (max(0, t + 1 - due) if t + 1 < slots else 0)
 
 
-def feasible(instance: VccInstance, wanted: Floats) -> Staircase:
+def round_down_to_feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     """The staircase nearest below a wanted one: by each slot at most `wanted` jobs (rounded), and no more than fit.
 
     Parameters
@@ -137,7 +137,7 @@ def feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     return Staircase(instance, started)
 
 
-def of(instance: VccInstance, schedule: VccSchedule) -> Staircase:
+def from_schedule(instance: VccInstance, schedule: VccSchedule) -> Staircase:
     """The staircase of a schedule."""
     slots = np.array([start.start for start in schedule.starts], dtype=np.int64)
     return Staircase(instance, np.cumsum(np.bincount(slots, minlength=instance.horizon))[: instance.horizon])

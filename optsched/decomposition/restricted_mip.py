@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
-from optsched.models.time_indexed import Program, StateForm
-from optsched.schedules.base import Schedule
-from optsched.solvers import Monitor, Task, backend, linear_form
-from optsched.solvers.highs import relaxation
+from optsched.monitor import Monitor
+from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
 MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
-
-
-class Choice(Schedule):
-    """Options of a program, by index; not a schedule of any instance yet."""
-
-    options: tuple[int, ...]
-
-
-class Core(StateForm[Program, Choice]):  # type: ignore[type-var]
-    """A program in state form, its options numbered as they were given."""
-
-    name: ClassVar[str] = "core"
-
-    def options(self) -> Program:
-        """The program itself."""
-        return self.instance
-
-    def schedule(self, chosen: Ints) -> Choice:
-        """The chosen options."""
-        return Choice(options=tuple(self.kept[chosen].tolist()))
-
-    def selected(self, schedule: Choice) -> list[tuple[int, int, int]]:
-        """(job, place, start) of the options."""
-        p, rows = self.instance, np.array(schedule.options, dtype=np.int64)
-        return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -50,7 +22,9 @@ class Optimum:
     bound: float | None
 
 
-def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monitor | None = None) -> Optimum:
+def solve_restricted_mip(
+    program: TimeIndexedProblem, start: Ints, gap: float, nodes: int, outer: Monitor | None = None
+) -> Optimum:
     """A choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
 
     Limited by nodes, not by the clock: the same program has the same choice on every machine.
@@ -61,13 +35,16 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monit
     """
     if not (program.value > 0).any():
         return Optimum(start, None)
-    model = Core(program)
+    from optsched.models.restricted import Choice, RestrictedMip
+    from optsched.solvers import SolverSettings, backend, linear_form
+
+    model = RestrictedMip(program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model).scaled(program.objective(start))
     monitor = Monitor(Clock(), form.sign)
     if outer is not None:
         outer.when_stopped(lambda: monitor.stop("interrupted"))
-    task = Task(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": min(nodes, MOST_NODES)})
+    task = SolverSettings(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": min(nodes, MOST_NODES)})
     outcome = backend("highs").solve(model, form, task, monitor)
     bound = None if outcome.bound is None else (form.overlooked - outcome.bound) / form.scale
     if outcome.x is None:
@@ -77,14 +54,18 @@ def optimise(program: Program, start: Ints, gap: float, nodes: int, outer: Monit
     return Optimum(found if program.objective(found) > program.objective(start) else start, bound)
 
 
-def relax(program: Program, outer: Monitor) -> Floats:
+def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
     """The linear relaxation: how much of each option is chosen, shape (n,), from a vertex.
 
     Raises
     ------
     OptschedError : HiGHS finds no optimum.
     """
-    model = Core(program)
+    from optsched.models.restricted import RestrictedMip
+    from optsched.solvers import linear_form
+    from optsched.solvers.highs import relaxation
+
+    model = RestrictedMip(program)
     share = np.zeros(len(program))
     share[model.kept] = relaxation(linear_form(model), outer)[1][: len(model.kept)]
     return share

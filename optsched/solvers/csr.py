@@ -14,7 +14,7 @@ from optsched.instances.base import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Rows:
+class CsrMatrix:
     """A matrix in compressed sparse row form.
 
     Attributes
@@ -29,7 +29,7 @@ class Rows:
     columns: int
 
     @classmethod
-    def of(cls, indptr: Ints, indices: Ints, data: Floats, columns: int) -> Rows:
+    def of(cls, indptr: Ints, indices: Ints, data: Floats, columns: int) -> CsrMatrix:
         """From terms by row, in any order; terms of the same column are added up, zeros left out."""
         cell = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * max(columns, 1) + indices
         cell, inverse = np.unique(cell, return_inverse=True)
@@ -56,9 +56,9 @@ class Rows:
         """Columns' sums with row weights `y`."""
         return np.bincount(self.indices, self.data * y[self.row], self.columns).astype(float)
 
-    def magnitudes(self) -> Rows:
+    def magnitudes(self) -> CsrMatrix:
         """The matrix of absolute values."""
-        return Rows(self.indptr, self.indices, np.abs(self.data), self.columns)
+        return CsrMatrix(self.indptr, self.indices, np.abs(self.data), self.columns)
 
     def toarray(self) -> Any:
         """The dense matrix, for tests."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.models.base import Model
-from optsched.solvers import Monitor, Task, backend, linear_form
+from optsched.monitor import Monitor
+from optsched.solvers import SolverSettings, backend, linear_form
 from optsched.stop import Clock
 
 
-def quick(model: Model[Any, Any], start: Any, task: Task) -> Any:
+def solve_uncertified(model: Model[Any, Any], start: Any, task: SolverSettings) -> Any:
     """The schedule found from `start`, or None where the solver has none to show."""
     model.encode(start)
     form = linear_form(model)

@@ -6,11 +6,11 @@ from collections import Counter
 
 from optsched.heuristics.allocation.greedy import greedy
 from optsched.instances.allocation import AllocationInstance
-from optsched.models.allocation.options import options
+from optsched.problems.allocation.options import options
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
-def spread(instance: AllocationInstance, schedule: AllocationSchedule) -> AllocationSchedule:
+def occupy_idle_nodes(instance: AllocationInstance, schedule: AllocationSchedule) -> AllocationSchedule:
     """The schedule with as many nodes in use as can be, if the instance wants that.
 
     An idle node takes the waiting job, or the job of a shared node, that costs least there. Where that is not enough (jobs

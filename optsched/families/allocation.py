@@ -1,0 +1,88 @@
+"""allocation: which parts it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from optsched.family import Family, Heuristic
+from optsched.instances.allocation import AllocationInstance
+from optsched.schedules import allocation as referee
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Decided
+from optsched.schedules.base import Evaluation, Violation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optsched.methods import Method
+    from optsched.models.base import Model
+    from optsched.rolling.online import Online
+
+
+class Allocation(Family[AllocationInstance, Decided]):
+    """GPU capacity allocation (ANDREAS): a snapshot's decision, or the history of a replay."""
+
+    name = "allocation"
+    instance = AllocationInstance
+    schedules = (AllocationSchedule, AllocationHistory)
+
+    def evaluate(self, instance: AllocationInstance, schedule: Decided) -> Evaluation:
+        """The proxy of a snapshot, or the realised cost of a history."""
+        return referee.evaluate(instance, schedule)
+
+    def check(self, instance: AllocationInstance, schedule: Decided) -> list[Violation]:
+        """Broken rules."""
+        return referee.check(instance, schedule)
+
+    def heuristics(self) -> Mapping[str, Heuristic[AllocationInstance, Decided]]:
+        """Dispatch rules, the greedy, and the paper's randomized greedy."""
+        from optsched.heuristics.allocation import HEURISTICS
+
+        return HEURISTICS
+
+    def formulations(self) -> Mapping[str, type[Model[AllocationInstance, Decided]]]:
+        """By packing patterns, linearised, and as printed."""
+        from optsched.models.allocation import FORMULATIONS
+
+        return FORMULATIONS
+
+    def bounding(self) -> Mapping[str, Callable[..., Method[AllocationInstance]]]:
+        """The relaxation by the cheapest job of a node."""
+        from optsched.decomposition.cheapest_reading import CheapestReadingRelaxation
+
+        return {"decomposition": CheapestReadingRelaxation}
+
+    def exceeds_exact(self, instance: AllocationInstance) -> str | None:
+        """Too many columns."""
+        from optsched.decomposition.allocation import exceeds_exact
+
+        return exceeds_exact(instance)
+
+    def clairvoyant(self, instance: AllocationInstance) -> float:
+        """Every job as if alone."""
+        from optsched.decomposition.allocation import clairvoyant
+
+        return clairvoyant(instance)
+
+    def online(self) -> Online[AllocationInstance, Decided]:
+        """Replays."""
+        from optsched.rolling.allocation import ONLINE
+
+        return ONLINE
+
+    def draw(self, instance: AllocationInstance, schedule: Decided) -> Figure:
+        """Nodes over time."""
+        from optsched.analysis.allocation import draw
+
+        return draw(instance, schedule)
+
+    def scenarios(self) -> Mapping[str, Callable[..., AllocationInstance]]:
+        """The paper's cases, and wider nodes."""
+        from optsched.instances.generators.andreas import andreas
+        from optsched.instances.generators.wide_nodes import wide_nodes
+
+        return {"andreas-1": partial(andreas, 1), "andreas-2": partial(andreas, 2), "wide-nodes": wide_nodes}
+
+
+FAMILY = Allocation()

@@ -1,0 +1,60 @@
+"""day_ahead: which parts it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from optsched.family import Family, Heuristic
+from optsched.instances.day_ahead import DayAheadInstance
+from optsched.schedules import day_ahead as referee
+from optsched.schedules.base import Evaluation, Violation
+from optsched.schedules.day_ahead import DayAheadSchedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optsched.models.base import Model
+
+
+class DayAhead(Family[DayAheadInstance, DayAheadSchedule]):
+    """Tomorrow's virtual capacity curves of many clusters (Radovanovic et al.)."""
+
+    name = "day_ahead"
+    instance = DayAheadInstance
+    schedules = (DayAheadSchedule,)
+
+    def evaluate(self, instance: DayAheadInstance, schedule: DayAheadSchedule) -> Evaluation:
+        """Carbon and peaks."""
+        return referee.evaluate(instance, schedule)
+
+    def check(self, instance: DayAheadInstance, schedule: DayAheadSchedule) -> list[Violation]:
+        """Broken rules."""
+        return referee.check(instance, schedule)
+
+    def heuristics(self) -> Mapping[str, Heuristic[DayAheadInstance, DayAheadSchedule]]:
+        """The flattest usage."""
+        from optsched.heuristics.day_ahead import HEURISTICS
+
+        return HEURISTICS
+
+    def formulations(self) -> Mapping[str, type[Model[DayAheadInstance, DayAheadSchedule]]]:
+        """The paper's linear program."""
+        from optsched.models.day_ahead import FORMULATIONS
+
+        return FORMULATIONS
+
+    def draw(self, instance: DayAheadInstance, schedule: DayAheadSchedule) -> Figure:
+        """A panel a cluster."""
+        from optsched.analysis.day_ahead import draw
+
+        return draw(instance, schedule)
+
+    def scenarios(self) -> Mapping[str, Callable[..., DayAheadInstance]]:
+        """Synthetic clusters."""
+        from optsched.instances.generators.day_ahead import day_ahead
+
+        return {"day-ahead": day_ahead}
+
+
+FAMILY = DayAhead()

@@ -1,0 +1,99 @@
+"""geo: which parts it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from optsched.family import Family, Heuristic
+from optsched.instances.geo import GeoInstance
+from optsched.schedules import geo as referee
+from optsched.schedules.base import Evaluation, Violation
+from optsched.schedules.geo import GeoSchedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optsched.methods import Method
+    from optsched.models.base import Model
+    from optsched.problems.view import TimeIndexedView
+    from optsched.rolling.online import Online
+
+
+class Geo(Family[GeoInstance, GeoSchedule]):
+    """Geo-distributed utility (MASAC)."""
+
+    name = "geo"
+    instance = GeoInstance
+    schedules = (GeoSchedule,)
+
+    def evaluate(self, instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
+        """Utility: revenue less energy, carbon and transfers."""
+        return referee.evaluate(instance, schedule)
+
+    def check(self, instance: GeoInstance, schedule: GeoSchedule) -> list[Violation]:
+        """Broken rules."""
+        return referee.check(instance, schedule)
+
+    def heuristics(self) -> Mapping[str, Heuristic[GeoInstance, GeoSchedule]]:
+        """Dispatch rules of the paper, and a greedy over all jobs."""
+        from optsched.heuristics.geo import HEURISTICS
+
+        return HEURISTICS
+
+    def formulations(self) -> Mapping[str, type[Model[GeoInstance, GeoSchedule]]]:
+        """Both ways to write a time-indexed problem."""
+        from optsched.models.geo import FORMULATIONS
+
+        return FORMULATIONS
+
+    def bounding(self) -> Mapping[str, Callable[..., Method[GeoInstance]]]:
+        """The decomposition."""
+        from optsched.decomposition.method import Decomposition
+
+        return {"decomposition": Decomposition}
+
+    def exceeds_exact(self, instance: GeoInstance) -> str | None:
+        """Too many options."""
+        from optsched.decomposition.sizes import many_options
+        from optsched.problems.geo import view
+
+        return many_options(instance, view)
+
+    def empty(self, instance: GeoInstance) -> GeoSchedule:
+        """No job runs."""
+        return GeoSchedule(starts=())
+
+    def time_indexed(self, instance: GeoInstance) -> TimeIndexedView[GeoSchedule]:
+        """Sites and start slots."""
+        from optsched.problems.geo import view
+
+        return view(instance)
+
+    def clairvoyant(self, instance: GeoInstance) -> float:
+        """The Lagrangian dual, in USD."""
+        from optsched.decomposition.dual import solve_dual
+        from optsched.problems.geo import view
+
+        return solve_dual(view(instance).problem).bound
+
+    def online(self) -> Online[GeoInstance, GeoSchedule]:
+        """Replays."""
+        from optsched.rolling.geo import ONLINE
+
+        return ONLINE
+
+    def draw(self, instance: GeoInstance, schedule: GeoSchedule) -> Figure:
+        """A panel a site."""
+        from optsched.analysis.geo import draw
+
+        return draw(instance, schedule)
+
+    def scenarios(self) -> Mapping[str, Callable[..., GeoInstance]]:
+        """The paper's Table I."""
+        from optsched.instances.generators.masac import masac
+
+        return {"masac": masac}
+
+
+FAMILY = Geo()

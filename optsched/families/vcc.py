@@ -1,0 +1,87 @@
+"""vcc: which parts it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from optsched.family import Family, Heuristic
+from optsched.instances.vcc import VccInstance
+from optsched.schedules import vcc as referee
+from optsched.schedules.base import Evaluation, Violation
+from optsched.schedules.vcc import VccSchedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optsched.methods import Method
+    from optsched.models.base import Model
+    from optsched.rolling.online import Online
+
+
+class Vcc(Family[VccInstance, VccSchedule]):
+    """A virtual capacity curve over one data centre's queue (DatacenterEnv)."""
+
+    name = "vcc"
+    instance = VccInstance
+    schedules = (VccSchedule,)
+
+    def evaluate(self, instance: VccInstance, schedule: VccSchedule) -> Evaluation:
+        """Carbon and penalties."""
+        return referee.evaluate(instance, schedule)
+
+    def check(self, instance: VccInstance, schedule: VccSchedule) -> list[Violation]:
+        """Broken rules."""
+        return referee.check(instance, schedule)
+
+    def heuristics(self) -> Mapping[str, Heuristic[VccInstance, VccSchedule]]:
+        """Caps by rule."""
+        from optsched.heuristics.vcc import HEURISTICS
+
+        return HEURISTICS
+
+    def formulations(self) -> Mapping[str, type[Model[VccInstance, VccSchedule]]]:
+        """By start slots in FIFO order."""
+        from optsched.models.vcc import FORMULATIONS
+
+        return FORMULATIONS
+
+    def bounding(self) -> Mapping[str, Callable[..., Method[VccInstance]]]:
+        """The decomposition over staircases, and the fluid relaxation."""
+        from optsched.decomposition.vcc.fluid import FluidBound
+        from optsched.decomposition.vcc.method import VccDecomposition
+
+        return {"decomposition": VccDecomposition, "fluid": FluidBound}
+
+    def exceeds_exact(self, instance: VccInstance) -> str | None:
+        """Too many binaries."""
+        from optsched.decomposition.vcc import exceeds_exact
+
+        return exceeds_exact(instance)
+
+    def clairvoyant(self, instance: VccInstance) -> float:
+        """Some evaluations of the decomposition's bound, in kg."""
+        from optsched.decomposition.vcc import clairvoyant
+
+        return clairvoyant(instance)
+
+    def online(self) -> Online[VccInstance, VccSchedule]:
+        """Replays."""
+        from optsched.rolling.vcc import ONLINE
+
+        return ONLINE
+
+    def draw(self, instance: VccInstance, schedule: VccSchedule) -> Figure:
+        """Load under the cap."""
+        from optsched.analysis.vcc import draw
+
+        return draw(instance, schedule)
+
+    def scenarios(self) -> Mapping[str, Callable[..., VccInstance]]:
+        """The environment's data centre."""
+        from optsched.instances.generators.vcc import vcc
+
+        return {"vcc": vcc}
+
+
+FAMILY = Vcc()

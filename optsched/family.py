@@ -1,0 +1,129 @@
+"""What ties a family's modules together: one typed record, its parts loaded when they are asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Instance
+from optsched.schedules.base import Evaluation, Schedule, Violation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from optsched.methods import Method
+    from optsched.models.base import Model
+    from optsched.problems.view import TimeIndexedView
+    from optsched.rolling.online import Online
+    from optsched.stop import Spare
+
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+S = TypeVar("S", bound=Schedule)
+I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
+S_co = TypeVar("S_co", bound=Schedule, covariant=True)
+
+
+class Heuristic(Protocol[I_contra, S_co]):
+    """A schedule without a bound; its options are keyword arguments with numbers as defaults."""
+
+    def __call__(self, instance: I_contra, seed: int = 0, *, spare: Spare | None = None) -> S_co:
+        """Construct a schedule.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        seed
+            Of whatever is drawn: the same seed, the same schedule.
+        spare
+            Says whether there is time left: where there is none, what has been placed so far is the schedule.
+        """
+
+
+class Family(ABC, Generic[I, S]):
+    """A family of instances `I`, decided by schedules `S`: which parts it has in each room.
+
+    Parts are methods, so that a module is loaded when its part is asked for and not before: who validates an instance loads no
+    solver. A part that a family need not have says so by what its default returns.
+
+    Attributes
+    ----------
+    name
+        As in ``"problem"`` of the family's files.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def instance(self) -> type[I]:
+        """The instance's class; files are validated by it."""
+
+    @property
+    @abstractmethod
+    def schedules(self) -> tuple[type[S], ...]:
+        """The schedule's classes, told apart in a file by their keys; the first is what methods return."""
+
+    @abstractmethod
+    def evaluate(self, instance: I, schedule: S) -> Evaluation:
+        """Recompute the objective of a schedule and its components: the referee."""
+
+    @abstractmethod
+    def check(self, instance: I, schedule: S) -> list[Violation]:
+        """Every rule of the instance that the schedule violates: the referee."""
+
+    @abstractmethod
+    def heuristics(self) -> Mapping[str, Heuristic[I, S]]:
+        """Schedules without a bound, by name; ``greedy`` is among them, and where everything else starts."""
+
+    def formulations(self) -> Mapping[str, type[Model[I, S]]]:
+        """Exact formulations by name, the recommended one first; none by default."""
+        return {}
+
+    @property
+    def has_formulations(self) -> bool:
+        """Whether there are any, without loading them."""
+        return type(self).formulations is not Family.formulations
+
+    def bounding(self) -> Mapping[str, Callable[..., Method[I]]]:
+        """Methods that prove a bound besides ``exact`` and ``auto``, by name; none by default.
+
+        The one called ``decomposition`` is what ``auto`` begins with.
+        """
+        return {}
+
+    def exceeds_exact(self, instance: I) -> str | None:
+        """Why ``exact`` would not finish within minutes, in a few words, or None."""
+        return None
+
+    def empty(self, instance: I) -> S | None:
+        """The schedule that decides nothing, where that is one; None by default."""
+        return None
+
+    def time_indexed(self, instance: I) -> TimeIndexedView[S] | None:
+        """The instance as a time-indexed problem; None where the family is none."""
+        return None
+
+    def clairvoyant(self, instance: I) -> float | None:
+        """A bound on the realised objective of whoever knows everything, quickly; None where there is none."""
+        return None
+
+    def online(self) -> Online[I, S] | None:
+        """What a replay needs; None where the family has none."""
+        return None
+
+    def draw(self, instance: I, schedule: S) -> Figure:
+        """The schedule as a picture.
+
+        Raises
+        ------
+        OptschedError
+            The family has no picture.
+        """
+        raise OptschedError(f"{self.name} has no picture")
+
+    def scenarios(self) -> Mapping[str, Callable[..., I]]:
+        """Generators of instances by name, each with typed keyword arguments; none by default."""
+        return {}

@@ -1,0 +1,167 @@
+"""The default method: a portfolio of the family's methods, within one time limit."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from optsched.errors import OptschedError
+from optsched.exact import Exact
+from optsched.instances.base import Instance
+from optsched.interrupts import asked
+from optsched.monitor import Progress
+from optsched.registry import family_of
+from optsched.result import Result
+from optsched.scaffold import BaseMethod, Call, Found
+from optsched.starts import best_start
+
+if TYPE_CHECKING:
+    from optsched.methods import Method
+
+FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact at first, and of the limit: most instances need no more
+SECOND_SHARE = 0.5  # of what is left, for the decomposition, where exact goes on after it
+LEAST_S = 0.05  # left, for another part to begin
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Auto(BaseMethod[Instance]):
+    """Exact where it finishes; else bound and start from the decomposition, and exact where it may still finish."""
+
+    name: ClassVar[str] = "auto"
+
+    def search(self, call: Call[Instance]) -> Found:
+        """Run the parts in turn, each from the best schedule so far; keep the best schedule and the best bound.
+
+        Raises
+        ------
+        OptschedError
+            The start breaks a rule.
+        """
+        family = family_of(call.instance)
+        decomposition = family.bounding().get("decomposition")
+        run = _Run(call)
+        large = family.exceeds_exact(call.instance) if family.has_formulations else "no exact formulation"
+        if large is None and decomposition is None:
+            run.part("exact", Exact(), None, "exact: the only method here that proves a bound")
+        elif large is None and decomposition is not None:
+            first = FIRST_S if call.until is None else min(FIRST_S, FIRST_SHARE * call.until)
+            run.part("exact", Exact(), first, f"exact for up to {first:.3g} s")
+            if run.goes_on:
+                left = call.left()
+                second = None if left is None else SECOND_SHARE * left
+                run.part("decomposition", decomposition(), second, "the decomposition for a bound and a start")
+            if run.goes_on:
+                limit = "until it is proven optimal; --time-limit or --gap ends it before" if call.until is None else "the rest"
+                run.part("exact", Exact(), None, f"exact from there, {limit}")
+        elif decomposition is not None:
+            run.part("decomposition", decomposition(), None, f"the decomposition: {large}")
+        return run.found()
+
+
+class _Run:
+    """The parts so far."""
+
+    def __init__(self, call: Call[Instance]) -> None:
+        self.call = call
+        self.sign = 1 if call.instance.sense == "minimize" else -1
+        self.best: Result | None = None  # by its schedule
+        self.bounding: Result | None = None  # by its bound
+        self.last: Result | None = None
+        self.said: list[str] = []
+        self.parts: list[dict[str, object]] = []
+        self.timings: dict[str, float] = {}
+        self.prices: dict[str, tuple[float, ...]] | None = None
+        self.monitor = call.monitor()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is something left to prove, and time for it."""
+        left = self.call.left()
+        if asked() or (self.last is not None and self.last.termination in ("interrupted", "infeasible")):
+            return False
+        return not self._closed() and (left is None or left > LEAST_S)
+
+    def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
+        """One method, from the best schedule so far, for so many seconds at most."""
+        log.info("auto: %s", why)
+        call, began = self.call, self.call.clock.elapsed_s()
+        left = call.left()
+        if left is not None:
+            seconds = left if seconds is None else min(seconds, left)
+        start = call.start if self.best is None else self.best
+        stop = replace(call.stop, seconds=seconds)
+
+        def tell(progress: Progress) -> None:
+            self._note(began + progress.seconds, progress.objective, progress.bound)
+            self.monitor.show()
+
+        try:
+            result = method(call.instance, stop=stop, seed=call.seed, start=start, progress=tell)
+        except OptschedError as refusal:
+            if type(refusal) is not OptschedError:
+                raise
+            self.said.append(f"{name}: {refusal}")
+            return
+        for seconds_, objective, bound in result.incumbents:
+            self._note(began + seconds_, objective, bound)
+        self._note(call.clock.elapsed_s(), result.objective, result.bound)
+        self.said.append(why if result.message is None else f"{why} ({result.message})")
+        own = {k: v for k, v in result.options.items() if k not in ("time_limit", "gap")}
+        self.parts.append({"method": name, "seconds": round(result.timings_s.total, 3), "ended": result.termination} | own)
+        for step, value in result.timings_s.model_dump().items():
+            if step != "total" and value is not None:
+                self.timings[step] = self.timings.get(step, 0.0) + value
+        self.last = result
+        self.prices = result.shadow_prices or self.prices
+        if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
+            self.best = result
+        if result.bound is not None and (self.bounding is None or self._improves(self.bounding.bound, result.bound)):
+            self.bounding = result
+
+    def found(self) -> Found:
+        """The best of what the parts have found."""
+        if self.best is None or self.best.schedule is None:
+            return Found(
+                best_start(self.call.instance, self.call.given, self.call.left()), "completed", message=self._message()
+            )
+        assert self.last is not None
+        ended = self.last.termination
+        if self._closed():
+            ended = "optimal" if (self._gap() or 0.0) <= 0.0 else "gap_limit"
+        return Found(
+            self.best.schedule,
+            ended,
+            bound=None if self.bounding is None else self.bounding.bound,
+            proof=None if self.bounding is None else self.bounding.proof,
+            options={"parts": self.parts},
+            packages=tuple(p for r in (self.best, self.bounding) if r for p in r.versions if p not in ("python", "optsched")),
+            timings=self.timings,
+            monitor=self.monitor,
+            message=self._message(),
+            shadow_prices=self.prices,
+        )
+
+    def _message(self) -> str:
+        return "auto chose " + "; then ".join(self.said) if self.said else "auto: greedy, the family has no method with a bound"
+
+    def _improves(self, a: float | None, b: float | None) -> bool:
+        """Whether objective a is better than b."""
+        return b is None or (a is not None and self.sign * a < self.sign * b)
+
+    def _gap(self) -> float | None:
+        if self.best is None or self.bounding is None or self.best.objective is None or self.bounding.bound is None:
+            return None
+        return abs(self.best.objective - self.bounding.bound) / max(abs(self.best.objective), 1e-9)
+
+    def _closed(self) -> bool:
+        gap = self._gap()
+        return gap is not None and gap <= (self.call.stop.gap or 0.0)
+
+    def _note(self, seconds: float, objective: float | None, bound: float | None) -> None:
+        if objective is not None:
+            self.monitor.incumbent(self.sign * objective)
+        if bound is not None:
+            self.monitor.raised(self.sign * bound)

@@ -1,0 +1,1 @@
+"""allocation as arithmetic: options, packing patterns, who is urgent."""
