@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SLOW := slow
 
-.PHONY: demo test timing mutants slow rl lint types notebooks clean
+.PHONY: demo test timing mutants slow plugin rl lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -21,6 +21,11 @@ mutants: $(VENV)/.dev  ## small faults, one at a time: the fast tests must notic
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
 	$(BIN)/python -m pytest -n 2 -m "$(SLOW)"
+
+plugin: $(VENV)/.dev  ## a distribution of somebody else's, installed into an environment of its own
+	$(PYTHON) -m venv $(VENV)-plugin
+	$(VENV)-plugin/bin/pip install --quiet --disable-pip-version-check . ./tests/plugin
+	OPTSCHED_PLUGIN_PYTHON=$(CURDIR)/$(VENV)-plugin/bin/python $(BIN)/python -m pytest tests/test_plugin.py
 
 rl: $(VENV)/.rl  ## training, in short
 	$(BIN)/python -m pytest -m rl
@@ -53,4 +58,4 @@ $(VENV)/.rl: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) armida.result.json armida.png .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-plugin armida.result.json armida.png .pytest_cache .mypy_cache .ruff_cache .hypothesis

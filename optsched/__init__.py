@@ -141,7 +141,7 @@ sys.modules[__name__].__class__ = _Package
 
 def solve(
     instance: Instance[S, Schedule],
-    method: str | Method[Any] | Callable[..., Schedule] = "exact",
+    method: str | Method[Any] | Callable[..., Schedule] | None = None,
     *,
     time_limit: float | None = None,
     gap: float | None = None,
@@ -163,7 +163,8 @@ def solve(
         What is given.
     method
         A name of `methods`, ``module:object``, a `Method`, or a heuristic: a function of an instance (and of ``seed``, if it
-        likes) that returns a schedule.
+        likes) that returns a schedule. By default ``auto``, a portfolio within the limits; ``exact`` where `backend`,
+        `formulation`, `threads` or `options` say how.
     time_limit
         Seconds of wall time, building included.
     gap
@@ -221,8 +222,10 @@ def solve(
     return cast("Result[S]", result)
 
 
-def _method(instance: Instance, method: str | Method[Any] | Callable[..., Schedule], **configuration: Any) -> Method[Any]:
-    if isinstance(method, str):
+def _method(
+    instance: Instance, method: str | Method[Any] | Callable[..., Schedule] | None, **configuration: Any
+) -> Method[Any]:
+    if method is None or isinstance(method, str):
         from optsched.methods import method as named  # Pyomo is loaded only when something is solved
 
         return named(method, instance.problem, **configuration)

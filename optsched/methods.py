@@ -109,13 +109,14 @@ def catalogue() -> list[MethodInfo]:
     return list(found.values())
 
 
-def method(name: str, problem: str, **configuration: Setting) -> Method[Instance]:
+def method(name: str | None, problem: str, **configuration: Setting) -> Method[Instance]:
     """The method of that name for a family: ours, one that a plug-in adds, or ``module:object``.
 
     Parameters
     ----------
     name
-        A name of `catalogue`, or ``module:object``: a method, a class of methods, or a heuristic.
+        A name of `catalogue`, or ``module:object``: a method, a class of methods, or a heuristic. None: `auto`, or `exact`
+        where the configuration says how.
     problem
         The family.
     configuration
@@ -127,6 +128,7 @@ def method(name: str, problem: str, **configuration: Setting) -> Method[Instance
         No such method, not for this family, or it does not take the configuration.
     """
     given = {key: value for key, value in configuration.items() if value not in (None, {})}
+    name = name or ("exact" if given else "auto")
     heuristics = family(problem).heuristics()
     own = {} if name in heuristics else bounding(problem)
     if name == "exact" and name in own:

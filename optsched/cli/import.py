@@ -25,10 +25,34 @@ from optsched.cli._importing import (
     signals_of,
 )
 from optsched.cli._verbs import Group
-from optsched.errors import InputError
+from optsched.errors import InputError, OptschedError
+from optsched.registry import added, named
 
 
-@click.group("import", cls=Group)
+class Importers(Group):
+    """Our importers, and those that plug-ins add."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """By name, ours first."""
+        return [*super().list_commands(ctx), *sorted(added("importers"))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of ours, or a plug-in's.
+
+        Raises
+        ------
+        OptschedError : what the plug-in adds is no click command.
+        """
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or cmd_name not in added("importers"):
+            return own
+        found = named(added("importers")[cmd_name])
+        if not isinstance(found, click.Command):
+            raise OptschedError(f"{added('importers')[cmd_name]} is no importer: expected a click command, got {found!r}")
+        return found
+
+
+@click.group("import", cls=Importers)
 def command() -> None:
     """Make an instance from the trace of a real cluster, or from your own CSV.
 

@@ -35,7 +35,11 @@ Examples:
 
 @click.command("solve", epilog=EPILOG, no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=_input.FILE)
-@click.option("--method", default="exact", show_default=True, help="A name from `optsched methods`.")
+@click.option(
+    "--method",
+    help="A name from `optsched methods`, or module:object. [default: auto; exact where --backend, --formulation, --threads or "
+    "--option says how]",
+)
 @click.option("--backend", help="highs, cp-sat, scip, or pdlp (a bound only). [default: one that fits the formulation]")
 @click.option("--formulation", help="A name from `optsched methods`. [default: the family's recommended one]")
 @click.option(
@@ -66,7 +70,7 @@ Examples:
 @click.option("-v", "--verbose", is_flag=True, help="Show the solver's log on standard error.")
 def command(
     files: tuple[str, ...],
-    method: str,
+    method: str | None,
     time_limit: float | None,
     gap: float | None,
     seed: int,

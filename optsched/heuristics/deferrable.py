@@ -129,14 +129,21 @@ def tetris(instance: DeferrableInstance) -> Floats:
 RULES: dict[str, Rank] = {"fifo": fifo, "sjf": sjf, "tetris": tetris}
 
 
+class Ruled:
+    """A rule as a heuristic; one that can be pickled, for budgets."""
+
+    def __init__(self, rank: Rank, slots: int | None) -> None:
+        self.rank, self.slots = rank, slots
+        self.__doc__ = rank.__doc__
+
+    def __call__(self, instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
+        """Dispatch the jobs."""
+        return dispatch(instance, self.rank, self.slots, spare)
+
+
 def rule(rank: Rank, slots: int | None = None) -> Heuristic[DeferrableInstance, DeferrableSchedule]:
     """The rule as a heuristic."""
-
-    def ruled(instance: DeferrableInstance, seed: int = 0, *, spare: Spare | None = None) -> DeferrableSchedule:
-        return dispatch(instance, rank, slots, spare)
-
-    ruled.__doc__ = rank.__doc__
-    return ruled
+    return Ruled(rank, slots)
 
 
 HEURISTICS: dict[str, Heuristic[DeferrableInstance, DeferrableSchedule]] = {

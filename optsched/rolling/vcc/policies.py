@@ -132,9 +132,7 @@ class AgentPolicy:
         self.cap = float(state["cap"])
 
 
-def _ruled(
-    rule: Callable[[float], Callable[[VccInstance], Floats]], word: str, settings: Settings
-) -> Policy[VccInstance, VccSchedule]:
+def _ruled(rule: Callable[..., Floats], name: str, word: str, settings: Settings) -> Policy[VccInstance, VccSchedule]:
     """A rule with its number.
 
     Raises
@@ -147,7 +145,7 @@ def _ruled(
         share = -1.0
     if not 0 <= share <= 1:
         raise OptschedError(f"a policy's number is from 0 to 1, as in constant:0.2 or threshold:0.3, got {word!r}")
-    return heuristic_policy(word, partial(present, rule(share)))(settings)
+    return heuristic_policy(word, partial(present, partial(rule, **{name: share})))(settings)
 
 
 def truncate_window(snapshot: VccInstance, window_s: float) -> VccInstance:
@@ -175,6 +173,6 @@ PARAMETRIC_POLICIES: dict[
     str, ParametricFactory[VccInstance, VccSchedule]
 ] = {  # as in agent:weights.npz, constant:0.2, threshold:0.3
     "agent": AgentPolicy,
-    "constant": partial(_ruled, lambda share: partial(constant_cap, cap=share)),
-    "threshold": partial(_ruled, lambda share: partial(threshold_cap, quantile=share)),
+    "constant": partial(_ruled, constant_cap, "cap"),
+    "threshold": partial(_ruled, threshold_cap, "quantile"),
 }
