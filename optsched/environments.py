@@ -5,4 +5,4 @@ import gymnasium
 VIRTUAL_CAPACITY = "optsched/VirtualCapacity-v0"
 
 if VIRTUAL_CAPACITY not in gymnasium.registry:
-    gymnasium.register(id=VIRTUAL_CAPACITY, entry_point="optsched.rolling.vcc.environment:VirtualCapacity")
+    gymnasium.register(id=VIRTUAL_CAPACITY, entry_point="optsched.rolling.vcc.environment:VirtualCapacityEnv")

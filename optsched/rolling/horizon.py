@@ -24,8 +24,7 @@ class RollingHorizon:
 
     def __init__(self, family: str, method: str, settings: Settings) -> None:
         self.family, self.method, self.settings = family, method, settings
-        self.online = online_of(family)
-        if settings.window_s is not None and self.online.truncate_window is None:
+        if settings.window_s is not None and online_of(family).truncate_window is None:
             raise OptschedError(f"{family} decides about the present only: it takes no window")
         settings.allow(f"rolling:{method}", "window_s", "replan_s")
         self.reset(0)
@@ -41,9 +40,9 @@ class RollingHorizon:
         """The last plan while it is fresh, else a new one."""
         from optsched.methods import method  # loads the solvers
 
-        window, truncated = self.settings.window_s, self.online.truncate_window
-        snapshot = snapshot if window is None or truncated is None else truncated(snapshot, window)
-        left = None if self.plan is None else self.online.shift_plan(self.plan, snapshot, snapshot.now_s - self.decided_s)
+        online, window = online_of(self.family), self.settings.window_s
+        snapshot = snapshot if window is None or online.truncate_window is None else online.truncate_window(snapshot, window)
+        left = None if self.plan is None else online.shift_plan(self.plan, snapshot, snapshot.now_s - self.decided_s)
         if left is not None and check(snapshot, left):
             left = None
         fresh = self.settings.replan_s is not None and snapshot.now_s < self.planned_s + self.settings.replan_s
