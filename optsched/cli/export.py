@@ -28,6 +28,8 @@ def command(instance_file: str, output: str, formulation: str | None, as_json: b
     """
     path = tried(output, inputs=[instance_file], ends=FORMATS)
     instance = _input.instance(instance_file)
+    import pyomo.environ  # noqa: F401  (with the writers, which cost a quarter of a second)
+
     from optsched.models import choose
 
     model = choose(instance, formulation).of(instance)

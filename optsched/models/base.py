@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.errors import OptschedError, meant
 from optsched.instances.base import Instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import DayAheadInstance

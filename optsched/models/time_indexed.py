@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.instances.base import Floats, Ints
 from optsched.models.base import I, Model, S

@@ -113,6 +113,7 @@ def variables(model: Model[Any, Any]) -> list[Any]:
 
 def answer(asked: Answer) -> Answer:
     """Build and solve; runs in the worker."""
+    import pyomo.environ  # noqa: F401  (registers the solvers)
     from pyomo.contrib.solver.common.factory import SolverFactory
     from pyomo.contrib.solver.common.results import SolutionStatus
 

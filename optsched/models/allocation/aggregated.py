@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.grid import beyond

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import pyomo.environ as pyo
+import pyomo.core as pyo
 
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
