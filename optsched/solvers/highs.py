@@ -66,7 +66,8 @@ class Highs:
 
         assert form is not None
         highs = quiet()
-        pass_form(highs, form, form.integer)
+        # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
+        pass_form(highs, form, form.integer | form.implied if form.integer.any() else form.integer)
         values: dict[str, Any] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
