@@ -18,9 +18,12 @@ class InputError(OptschedError):
 
     Parameters
     ----------
-    path : file at fault.
-    place : where in the file, e.g. ``jobs[3].duration``; empty for the file as a whole.
-    problem : what is wrong and what would be right.
+    path
+        File at fault.
+    place
+        Where in the file, e.g. ``jobs[3].duration``; empty for the file as a whole.
+    problem
+        What is wrong and what would be right.
     """
 
     def __init__(self, path: str | Path, place: str, problem: str) -> None:

@@ -68,11 +68,27 @@ class Family(ABC, Generic[I, S]):
 
     @abstractmethod
     def evaluate(self, instance: I, schedule: S) -> Evaluation:
-        """Recompute the objective of a schedule and its components: the referee."""
+        """Recompute the objective of a schedule and its components: the referee.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        schedule
+            What was decided.
+        """
 
     @abstractmethod
     def check(self, instance: I, schedule: S) -> list[Violation]:
-        """Every rule of the instance that the schedule violates: the referee."""
+        """Every rule of the instance that the schedule violates: the referee.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        schedule
+            What was decided.
+        """
 
     @abstractmethod
     def heuristics(self) -> Mapping[str, Heuristic[I, S]]:
@@ -95,19 +111,43 @@ class Family(ABC, Generic[I, S]):
         return {}
 
     def exceeds_exact(self, instance: I) -> str | None:
-        """Why ``exact`` would not finish within minutes, in a few words, or None."""
+        """Why ``exact`` would not finish within minutes, in a few words, or None.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        """
         return None
 
     def empty(self, instance: I) -> S | None:
-        """The schedule that decides nothing, where that is one; None by default."""
+        """The schedule that decides nothing, where that is one; None by default.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        """
         return None
 
     def time_indexed(self, instance: I) -> TimeIndexedView[S] | None:
-        """The instance as a time-indexed problem; None where the family is none."""
+        """The instance as a time-indexed problem; None where the family is none.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        """
         return None
 
     def clairvoyant(self, instance: I) -> float | None:
-        """A bound on the realised objective of whoever knows everything, quickly; None where there is none."""
+        """A bound on the realised objective of whoever knows everything, quickly; None where there is none.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        """
         return None
 
     def online(self) -> Online[I, S] | None:
@@ -116,6 +156,13 @@ class Family(ABC, Generic[I, S]):
 
     def draw(self, instance: I, schedule: S) -> Figure:
         """The schedule as a picture.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        schedule
+            What was decided.
 
         Raises
         ------

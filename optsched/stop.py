@@ -19,12 +19,17 @@ class Stop:
 
     Attributes
     ----------
-    seconds : wall time since the run's clock started, building included.
-    gap : relative gap, e.g. 0.01. iterations : of a heuristic or decomposition.
+    seconds
+        Wall time since the run's clock started, building included.
+    gap
+        Relative gap, e.g. 0.01.
+    iterations
+        Of a heuristic or decomposition.
 
     Raises
     ------
-    OptschedError : a limit that is not a sensible number.
+    OptschedError
+        A limit that is not a sensible number.
     """
 
     seconds: float | None = None
@@ -48,7 +53,17 @@ class Stop:
         )
 
     def reason(self, elapsed_s: float, gap: float | None = None, iterations: int = 0) -> str | None:
-        """The termination word if it is time to stop, else None."""
+        """The termination word if it is time to stop, else None.
+
+        Parameters
+        ----------
+        elapsed_s
+            Seconds since the run began.
+        gap
+            Relative gap so far, or None.
+        iterations
+            So far.
+        """
         if self.seconds is not None and elapsed_s >= self.seconds:
             return "time_limit"
         if self.gap is not None and gap is not None and gap <= self.gap:
@@ -93,7 +108,8 @@ class Spare:
 
     Attributes
     ----------
-    cut : whether something was left undone for want of time.
+    cut
+        Whether something was left undone for want of time.
     """
 
     def __init__(

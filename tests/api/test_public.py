@@ -19,13 +19,12 @@ from optsched import geo
 from optsched.errors import OptschedError
 from optsched.stop import Spare
 
-LATER = {"Family", "InputError", "Stop"}  # whose docstrings share lines yet
 HEAVY = ["numpy", "pandas", "pydantic", "matplotlib", "pyomo", "networkx", "ortools", "highspy", "rich"]
 
 
 def documented() -> Iterator[Any]:
     """Every public function and class, and the methods of the latter that are ours."""
-    for name in (name for name in optsched.__all__ if name not in LATER):
+    for name in optsched.__all__:
         found = getattr(optsched, name)
         members = [getattr(found, each) for each in found.__all__] if inspect.ismodule(found) else [found]
         for member in members:
