@@ -12,11 +12,23 @@ import numpy as np
 import pytest
 
 import optsched
+from optsched.analysis.time_axis import start_of
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.files import save
 from optsched.instances.generators import masac
-from optsched.instances.readers import READERS, Trace, read_signals, replace_signals, to_allocation, to_deferrable, to_geo
+from optsched.instances.readers import (
+    READERS,
+    Trace,
+    read_google2019,
+    read_own_csv,
+    read_signals,
+    replace_signals,
+    to_allocation,
+    to_deferrable,
+    to_geo,
+    to_vcc,
+)
 from optsched.instances.readers.gpus import parse_nodes, priced
 
 SWF = "; a comment\n1 0 5 600 4 -1 -1 8 -1 -1 1 1 1 1 1 1 -1 -1\n2 60 5 301 -1 -1 -1 2 -1 -1 1 1 1 1 1 1 -1 -1\n"
@@ -192,6 +204,44 @@ def test_files_that_are_no_trace(tmp_path: Path, text: str, message: str) -> Non
         READERS["alibaba2020"](written(tmp_path / "x.csv", text))
 
 
+DAY = "2020-04-01"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "start"),
+    [
+        ("philly", f"timestamp,duration,num_gpus,cluster\n{DAY} 09:10:00,60,8,x\n", "2020-04-01T00:00:00+00:00"),
+        ("helios", f"job_id,gpu_num,submit_time,duration\n7,16,{DAY} 09:10:00,60\n", "2020-04-01T00:00:00+00:00"),
+        ("swf", "; UnixStartTime: 1585699200\n" + SWF, "2020-04-01T00:00:00+00:00"),
+        ("swf", SWF, None),
+        ("alibaba2020", "arrival_time,length,cpus\n0.0,6302.0,1\n", None),
+    ],
+)
+def test_when_second_0_is(tmp_path: Path, kind: str, text: str, start: str | None) -> None:
+    """A date where the trace has some, and that of a window's beginning."""
+    trace = READERS[kind](written(tmp_path / "x.csv", text))
+    assert trace.meta().get("start") == start
+    later = "2020-03-31T22:30:00+00:00"
+    assert trace.window(from_s=-5400).meta().get("start") == (None if start is None else later)
+    assert "start" not in trace.window(from_s=-1e300).meta()
+    made = to_allocation(trace) if kind != "swf" else to_deferrable(trace)
+    assert made.meta.get("start") == start
+    begin = start_of(made)
+    assert (None if begin is None else begin.isoformat()) == start
+
+
+def test_when_second_0_of_googles_month_is(traces: Path) -> None:
+    """Midnight in California."""
+    assert read_google2019(traces / "google2019", first_day=1, days=1).meta["start"] == "2019-05-02T00:00:00-07:00"
+
+
+@pytest.mark.parametrize(("submit", "start"), [("2020-04-01T09:10+02:00", True), ("1585725000", True), ("600", False)])
+def test_when_second_0_of_an_own_table_is(tmp_path: Path, submit: str, start: bool) -> None:
+    path = written(tmp_path / "x.csv", f"submit,run\n{submit},60\n")
+    trace = read_own_csv(path, "deferrable", {"submit": "submit", "duration": "run"})
+    assert trace.meta().get("start") == ("2020-04-01T00:00:00+00:00" if start else None)
+
+
 def test_window(tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", "arrival_time,length,cpus\n9000,1,1\n7300,1,2\n7200,1,3\n99000,1,4\n")
     trace = READERS["alibaba2020"](path)
@@ -302,6 +352,7 @@ def test_signals(tmp_path: Path) -> None:
     assert made.sites[4].price_usd_per_mwh == (401, 402, 403)
     assert made.sites[4].carbon_g_per_kwh == (901, 902, 903)
     assert made.jobs == instance.jobs
+    assert made.meta["start"] == "2022-01-01T01:00:00+00:00"
     only = replace_signals(instance, read_signals([f"carbon={carbon}"]))
     assert only.sites[0].price_usd_per_mwh == instance.sites[0].price_usd_per_mwh
     for files, zones, start, message in (
@@ -319,6 +370,18 @@ def test_signals(tmp_path: Path) -> None:
     ):
         with pytest.raises(OptschedError, match=message):
             replace_signals(instance, read_signals(files), zones, start)
+
+
+def test_signals_say_when_second_0_is(tmp_path: Path) -> None:
+    """Prices and carbon are of their hour of the day, whatever the day of the jobs."""
+    zones = "AU-SA,AU-WA,CA-ON,PL,SG"
+    signals = read_signals([wide(tmp_path / "price.csv", zones, 5, 0), wide(tmp_path / "carbon.csv", zones, 5, 500)])
+    table = written(tmp_path / "p.csv", "timestamp,duration,num_gpus,cluster\n2017-10-09 00:01:00,60,1,x\n")
+    trace = READERS["philly"](table)
+    assert to_geo(trace, signals, hours=3).meta["start"] == "2022-01-01T00:00:00+00:00"
+    later = "2022-01-01T02:00:00+00:00"
+    assert to_geo(trace, signals, hours=3, start="2022-01-01T02:00").meta["start"] == later
+    assert to_vcc(trace, signals, hours=3, zone="PL", start="2022-01-01T02:00").meta["start"] == later
 
 
 def test_long_signals_skip_broken_rows(tmp_path: Path) -> None:

@@ -115,7 +115,13 @@ def read(
     name += [f"x{scale:g}"] * (scale != 1) + ["ref"] * reference_alignment
     return VccInstance(
         name="-".join(name),
-        meta={"source": "google2019", "scale": scale, "assumed": assumed, **told(rows.skipped + skipped)},
+        meta={
+            "source": "google2019",
+            "start": begin.isoformat(),
+            "scale": scale,
+            "assumed": assumed,
+            **told(rows.skipped + skipped),
+        },
         capacity_ncu=float(size),
         carbon_kg_per_kwh=tuple(hourly.tolist()),
         carbon_forecast=tuple(map(tuple, beliefs.tolist())),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.instances.readers.table import read_csv
-from optsched.instances.readers.trace import Trace, gathered, since_midnight
+from optsched.instances.readers.trace import Trace, gathered, midnight
 
 
 def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
@@ -15,12 +15,15 @@ def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
     table = read_csv(path)
     gpus = table.number("gpu_num", least=0, whole=True)
     duration = table.number("duration", least=0)
+    submitted = table.moment("submit_time")
+    begins = midnight(submitted)
     return gathered(
         table,
         "helios",
         skip_bad=skip_bad,
         ids=table.identifiers("job_id"),
-        submitted_s=since_midnight(table.moment("submit_time")),
+        submitted_s=submitted - begins,
+        begins_s=begins,
         duration_s=np.where(gpus > 0, duration, 0.0),
         units=gpus,
         assumed=(

@@ -14,7 +14,7 @@ from optsched.instances.base import Floats
 from optsched.instances.readers.gpus import KNOWN, MOST
 from optsched.instances.readers.own_fields import FAMILIES, TABLED, Kind, given_names
 from optsched.instances.readers.table import FIRST_DAY, LAST_DAY, Table, read_csv
-from optsched.instances.readers.trace import Times, Trace, gathered
+from optsched.instances.readers.trace import Times, Trace, gathered, midnight
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 SPELT = {
@@ -97,8 +97,7 @@ class Columns:
             dated = True
             stamps = self.table.moment(column) if self.time_format is None else self._formatted(column, raw)
         if self._midnight is None:  # the submission is read first
-            known = stamps[np.isfinite(stamps)]
-            self._midnight = float(known.min() // 86400 * 86400) if dated and len(known) else 0.0
+            self._midnight = midnight(stamps) if dated else 0.0
             if dated:
                 self.assumed.append("Second 0 is the midnight before the first submission; dates without a zone are UTC.")
         elif dated != (self._midnight > 0):
@@ -107,6 +106,11 @@ class Columns:
                 "dates in both, or numbers in both"
             )
         return stamps - self._midnight
+
+    @property
+    def begins_s(self) -> float | None:
+        """When second 0 of the moments is, in seconds since 1970; None where these are no dates."""
+        return self._midnight or None
 
     def _formatted(self, column: str, raw: pd.Series) -> Floats:
         stamps = pd.to_datetime(raw, format=self.time_format, errors="coerce", utc=True)
@@ -197,6 +201,7 @@ def read(
         units=columns.number(size, 1.0),
         assumed=(*(f"{name} is column {column}." for name, column in mapping.items()), *columns.assumed),
         time_s=times,
+        begins_s=columns.begins_s,
         moments=moments,
         columns=others,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes
 from optsched.instances.readers.table import Table, read_csv
-from optsched.instances.readers.trace import Trace, gathered, since_midnight
+from optsched.instances.readers.trace import Trace, gathered, midnight
 
 CLOCK = "Second 0 of the trace is the midnight before its first submission; times are taken as UTC."
 
@@ -25,12 +25,15 @@ def read(path: str | Path, *, skip_bad: bool = False, cluster: str | None = None
         raise OptschedError(f"{path}: no cluster {cluster!r}, there are: {', '.join(sorted(set(map(str, owner))))}")
     gpus = table.number("num_gpus", least=0, whole=True)
     duration = table.number("duration", least=0)
+    submitted = table.moment("timestamp")
+    begins = midnight(submitted)
     other = np.array(owner != cluster) if cluster is not None else np.zeros(len(table), dtype=bool)
     return gathered(
         table,
         "philly",
         skip_bad=skip_bad,
-        submitted_s=since_midnight(table.moment("timestamp")),
+        submitted_s=submitted - begins,
+        begins_s=begins,
         duration_s=duration,
         units=gpus,
         assumed=(CLOCK, *(LOG_ASSUMED if log else ())),

@@ -13,6 +13,7 @@ from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Floats
 from optsched.instances.geo import GeoInstance, Site
 from optsched.instances.readers.table import Skipped, Table, read_csv, told
+from optsched.instances.readers.trace import dated
 
 HOUR_S = 3600
 # quantity -> what its column, or the name of a wide file, may be called
@@ -126,9 +127,10 @@ def _wide(signals: Signals, table: Table, time: str, _: str, told: str | None, s
 
 def placed(
     sites: Sequence[Site], signals: Signals, hours: int, zones: Mapping[str, str] | None = None, start: str | None = None
-) -> tuple[tuple[Site, ...], str]:
-    """The sites with hourly signals from `start` on (UTC; by default the first hour that has all), and a sentence about it.
+) -> tuple[tuple[Site, ...], str, str]:
+    """The sites with hourly signals, the date of the first hour, and a sentence about them.
 
+    They are from `start` on (UTC; by default the first hour that has all).
     `zones` maps a site to its zone, or to two, ``price zone,carbon zone``; a site without an entry is a zone itself.
     """
     mapped = dict(zones or {})
@@ -150,7 +152,7 @@ def placed(
         if (zone := "/".join(dict.fromkeys(pair))) != site.id
     ]
     said = f"{' and '.join(wanted)} of {', '.join(signals.files)}, {hours} hours from {stamp(first)} UTC on, means of an hour"
-    return tuple(made), said[0].upper() + said[1:] + (f"; {', '.join(others)}." if others else ".")
+    return tuple(made), dated(first * HOUR_S), said[0].upper() + said[1:] + (f"; {', '.join(others)}." if others else ".")
 
 
 def hour(text: str) -> int:
@@ -170,12 +172,12 @@ def rebuilt(instance: GeoInstance, **update: object) -> GeoInstance:
 def replace_signals(
     instance: GeoInstance, signals: Signals, zones: Mapping[str, str] | None = None, start: str | None = None
 ) -> GeoInstance:
-    """The instance with other prices, or carbon, or both; its meta says which."""
+    """The instance with other prices, or carbon, or both; its meta says which, and that second 0 is their first hour."""
     hours = int(np.ceil(instance.horizon * instance.slot_s / HOUR_S - 1e-9))
-    sites, said = placed(instance.sites, signals, hours, zones, start)
+    sites, begins, said = placed(instance.sites, signals, hours, zones, start)
     if set(signals.tables) < set(FIELDS) and instance.signal_slot_s != HOUR_S:
         raise OptschedError(
             f"the instance's signals are for {instance.signal_slot_s:g} s, the files' for an hour: give both price and carbon"
         )
-    meta = instance.meta | {"signals": {"assumed": [said]} | told(signals.skipped)}
+    meta = instance.meta | {"start": begins, "signals": {"assumed": [said]} | told(signals.skipped)}
     return rebuilt(instance, sites=sites, signal_slot_s=float(HOUR_S), meta=meta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,14 @@ FIELDS = (
     "job", "submit", "wait", "run", "allocated", "cpu", "memory", "requested", "requested_time",
     "requested_memory", "status", "user", "group", "executable", "queue", "partition", "preceding", "think",
 )  # fmt: skip
+START = re.compile(r";\s*UnixStartTime:\s*(\d{9,11})\s*")
 
 
 def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
     """Jobs of an ``.swf`` or ``.swf.gz`` file."""
-    numbered = [(n, line.split()) for n, line in enumerate(text_lines(path), start=1)]
+    lines = list(text_lines(path))
+    starts = [match[1] for line in lines if (match := START.fullmatch(line))]
+    numbered = [(n, line.split()) for n, line in enumerate(lines, start=1)]
     rows = [(n, words) for n, words in numbered if words and not words[0].startswith(";")]
     wrong = np.array([len(words) != len(FIELDS) for _, words in rows], dtype=bool)
     columns = list(zip(*((words + ["-1"] * len(FIELDS))[: len(FIELDS)] for _, words in rows), strict=True))
@@ -35,6 +39,7 @@ def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
         submitted_s=submitted,
         duration_s=run,
         units=cores,
+        begins_s=float(starts[0]) if starts else None,
         assumed=(
             "A job is deferrable and rigid: its allocated processors (or else those requested) for its actual run time.",
             "Waiting times, dependencies and the status are not used: failed and cancelled jobs count with the time they ran.",

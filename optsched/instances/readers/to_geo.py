@@ -49,7 +49,7 @@ def to_geo(
     horizon = int(np.ceil(hours * 60 - 1e-9) if hours is not None else (submitted + duration + slack).max())
     base = table_i(jobs=1, days=horizon / 1440, scale=scale, seed=seed, gpu_power_kw=gpu_power_kw)
     links = _links(sites, scale) if sites else base.links
-    placed_at, said = placed(sites or base.sites, signals, -(-horizon // 60), zones, start)
+    placed_at, begins, said = placed(sites or base.sites, signals, -(-horizon // 60), zones, start)
     base = rebuilt(base, sites=placed_at, links=links, jobs=())
     fits = (submitted + duration <= horizon) & (trace.units <= int(base.capacity.max()))
     if not fits.any():
@@ -69,7 +69,7 @@ def to_geo(
         for i, n, s, g, d, room, (data, model) in zip(kept.ids, source, *whole, sizes.round(3).tolist(), strict=True)
     )
     kept = replace(kept, skipped=kept.skipped + signals.skipped)
-    meta = kept.meta([(OWN if sites else TABLE_I) + ".", *told, slots_told, said]) | {"seed": seed}
+    meta = kept.meta([(OWN if sites else TABLE_I) + ".", *told, slots_told, said]) | {"start": begins, "seed": seed}
     return rebuilt(base, name=f"{kept.name()}-s{seed}", meta=meta, jobs=jobs)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.readers.signals import HOUR_S, Signals, hour, stamp
-from optsched.instances.readers.trace import Trace
+from optsched.instances.readers.trace import Trace, dated
 from optsched.instances.vcc import Job, VccInstance
 
 
@@ -76,7 +76,7 @@ def to_vcc(
     columns = (kept.units.tolist(), submitted[wide].astype(int).tolist(), duration[wide].astype(int).tolist())
     return VccInstance(
         name=f"{kept.name()}-T{slots}",
-        meta=kept.meta(assumed),
+        meta=kept.meta(assumed) | {"start": dated(first * HOUR_S)},  # of the signal, which tells the hours of the day apart
         capacity_ncu=capacity,
         carbon_kg_per_kwh=tuple((carbon / 1000).round(6).tolist()),
         inflexible_ncu=(inflexible,) * slots,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Bools, Floats, frozen
+from optsched.instances.base import LARGEST, Bools, Floats, frozen
 from optsched.instances.readers.table import Skipped, Table, told
 
 Times = Mapping[str, tuple[float | None, ...]]
@@ -24,7 +24,8 @@ class Trace:
 
     Attributes
     ----------
-    units : GPUs or cores of each job. origin_s : second 0 of the columns on the trace's own clock.
+    units : GPUs or cores of each job. origin_s : second 0 of the columns on the trace's own clock. begins_s : when that is, in
+        seconds since 1970 (UTC); None where the trace has no dates.
     time_s : real times of each job by GPU type and number, where a profile gives them; else empty.
     moments : points in time that only some traces give, seconds on the same clock: ``due``, ``earliest``, ``latest``.
     columns : what else only some give: ``weight``, ``priority``, ``source``, ``slack_s``, ``data_gb``, ``model_gb``.
@@ -41,6 +42,7 @@ class Trace:
     skipped: Skipped = ()
     time_s: tuple[Times, ...] = ()
     origin_s: float = 0.0
+    begins_s: float | None = None
     moments: Mapping[str, Floats] = field(default_factory=dict)
     columns: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -89,6 +91,7 @@ class Trace:
             kept,
             submitted_s=frozen(kept.submitted_s - start),
             origin_s=start,
+            begins_s=None if self.begins_s is None else self.begins_s + start,
             assumed=(*self.assumed, *said),
             moments={name: frozen(moment - start) for name, moment in kept.moments.items()},
         )
@@ -129,7 +132,9 @@ class Trace:
     def meta(self, assumed: Sequence[str] = ()) -> dict[str, Any]:
         """What the instance tells of its origin: no folder, so that equal files give equal instances."""
         said = [*self.assumed, *assumed]
-        return {"reader": self.kind, "files": list(self.files), "assumed": said} | told(self.skipped)
+        begins = self.begins_s
+        start = {} if begins is None or abs(begins) > LARGEST else {"start": dated(begins)}  # a window may begin anywhere
+        return {"reader": self.kind, "files": list(self.files)} | start | {"assumed": said} | told(self.skipped)
 
 
 def gathered(
@@ -144,6 +149,7 @@ def gathered(
     ids: Sequence[str] | np.ndarray | None = None,
     without: Sequence[tuple[Bools, str]] = (),
     time_s: Sequence[Times] = (),
+    begins_s: float | None = None,
     moments: Mapping[str, Floats] | None = None,
     columns: Mapping[str, np.ndarray] | None = None,
 ) -> Trace:
@@ -168,6 +174,7 @@ def gathered(
         tuple(said),
         skipped,
         time_s=tuple(time_s),
+        begins_s=begins_s,
         moments=moments or {},
         columns=columns or {},
     )
@@ -176,7 +183,12 @@ def gathered(
     return full._at(np.flatnonzero(good))
 
 
-def since_midnight(stamps_s: Floats) -> Floats:
-    """Seconds since the midnight (UTC) before the earliest stamp, so that the time of day is kept."""
+def midnight(stamps_s: Floats) -> float:
+    """The midnight (UTC) before the earliest stamp, so that the time of day is kept; both in seconds since 1970."""
     known = stamps_s[np.isfinite(stamps_s)]
-    return stamps_s - (known.min() // 86400 * 86400 if len(known) else 0.0)
+    return float(known.min() // 86400 * 86400) if len(known) else 0.0
+
+
+def dated(seconds: float) -> str:
+    """Seconds since 1970 as a date and time of ISO 8601, with its offset from UTC."""
+    return f"{np.datetime64(round(seconds), 's')}+00:00"
