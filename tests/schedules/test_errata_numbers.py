@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import optsched
 from optsched.instances.generators import day_ahead, masac
+from optsched.schedules.day_ahead import flexible
+from tests.schedules.test_day_ahead import cluster, plan
 
 
 def test_erratum_g3_every_site_profits_at_the_power_that_is_assumed() -> None:
@@ -32,3 +36,18 @@ def test_erratum_r1_the_printed_carbon_price_outweighs_the_peak() -> None:
     assert fewer == pytest.approx(carbon / 1000)
     assert same == peak
     assert fewer < 100 * peak
+
+
+@pytest.mark.parametrize(
+    "limits", [{"usage_limit_ncu": 6.0, "capacity_ncu": 20.0}, {"usage_limit_ncu": 20.0, "capacity_ncu": 6.0}]
+)
+def test_erratum_r2_an_hour_above_its_limit_takes_no_flexible_usage(limits: dict[str, float]) -> None:
+    """7 of 6 NCU are inflexible in the first hour: all of tau = 2 goes to the second, 15 kW at 0.5 and 11 kW at 0.1."""
+    instance = plan([cluster(inflexible_ncu=[7.0, 3.0], inflexible_high_ncu=[7.0, 3.0], reserved_ncu_h=12.0, **limits)])
+    result: Any = optsched.solve(instance)
+    assert flexible(instance, result.best)[0] == pytest.approx([0.0, 2.0])
+    assert result.objective == pytest.approx(0.5 * 15 + 0.1 * 11)
+    assert (result.solution, optsched.check(instance, result)) == ("optimal", [])
+    there = result.best.curves[0].model_copy(update={"delta": (-0.9, 0.9)})
+    wrong = optsched.check(instance, result.best.model_copy(update={"curves": (there,)}))
+    assert [(v.rule, v.time) for v in wrong] == [("usage above the power's or the machines' limit (8), (11)", 0)]
