@@ -143,6 +143,14 @@ def test_files_that_are_named_exist(page: Path) -> None:
             assert any(str(path).endswith(f"/{name}") for path in (ROOT / "optsched").rglob("*.py")), name
 
 
+def test_pages_that_the_code_names_exist() -> None:
+    named = {
+        (page, path) for path in (ROOT / "optsched").rglob("*.py") for page in re.findall(r"[\w/]+\.md\b", path.read_text())
+    }
+    assert len({page for page, _ in named}) >= 5
+    assert [(page, label(path)) for page, path in sorted(named) if not (ROOT / page).is_file()] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=label)
 def test_tests_that_are_named_exist(page: Path) -> None:
     for file, test in re.findall(r"(tests/[\w/]+\.py)::(\w+)", page.read_text()):

@@ -48,6 +48,6 @@ def test_erratum_r2_an_hour_above_its_limit_takes_no_flexible_usage(limits: dict
     assert flexible(instance, result.best)[0] == pytest.approx([0.0, 2.0])
     assert result.objective == pytest.approx(0.5 * 15 + 0.1 * 11)
     assert (result.solution, optsched.check(instance, result)) == ("optimal", [])
-    there = result.best.curves[0].model_copy(update={"delta": (-0.9, 0.9)})
+    there = result.best.curves[0].model_copy(update={"delta": (-0.9, 0.9), "peak_mw": 0.1})
     wrong = optsched.check(instance, result.best.model_copy(update={"curves": (there,)}))
     assert [(v.rule, v.time) for v in wrong] == [("usage above the power's or the machines' limit (8), (11)", 0)]
