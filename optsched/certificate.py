@@ -115,7 +115,7 @@ def settled(
     """
     if bound is None:
         return None, None
-    if instance.sense == "minimize" and bound <= 0.0:
+    if instance.sense == "minimize" and instance.nonnegative and bound <= 0.0:
         bound, proof = 0.0, Proof(kind="sign")
     objective, noise = judged.objective, SUMS * sum(map(abs, judged.components.values()))
     if beats(instance, objective, bound) and abs(bound - objective) <= noise:

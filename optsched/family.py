@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.problems.size import ExactSize
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
     from optsched.stop import Spare
@@ -103,6 +104,11 @@ class Family(ABC, Generic[I, S]):
         """Whether there are any, without loading them."""
         return type(self).formulations is not Family.formulations
 
+    @property
+    def is_time_indexed(self) -> bool:
+        """Whether instances are time-indexed problems, without making one."""
+        return type(self).time_indexed is not Family.time_indexed
+
     def bounding(self) -> Mapping[str, Callable[..., Method[I]]]:
         """Methods that prove a bound besides ``exact`` and ``auto``, by name; none by default.
 
@@ -110,8 +116,8 @@ class Family(ABC, Generic[I, S]):
         """
         return {}
 
-    def exceeds_exact(self, instance: I) -> str | None:
-        """Why ``exact`` would not finish within minutes, in a few words, or None.
+    def exact_size(self, instance: I) -> ExactSize | None:
+        """How large the exact model would be, in a fraction of the time to build it; None where it is never large.
 
         Parameters
         ----------

@@ -10,6 +10,7 @@ from optsched import referee
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
+from optsched.registry import family_of
 from optsched.result import RESULT_FORMAT, Proof, Result, certified, parse_result
 from optsched.schedules.base import Evaluation, Schedule, Violation
 from optsched.stop import Clock
@@ -115,9 +116,17 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, Any], bound: f
     if broken:
         more = f" (and {len(broken) - 1} more, see optsched.check)" if len(broken) > 1 else ""
         raise OptschedError(f"the schedule is not feasible: {broken[0]}{more}")
-    proven, proof = _bound_of(instance, read, bound)
-    seconds = clock.elapsed_s()
-    return certified(instance, read, method="given", termination="completed", bound=proven, seconds=seconds, proof=proof)
+    proven, proof = bound_of(instance, read, bound)
+    return certified(
+        instance,
+        read,
+        method="given",
+        termination="completed",
+        bound=proven,
+        seconds=clock.elapsed_s(),
+        proof=proof,
+        shadow_prices=dict(bound.shadow_prices or {}) or None if isinstance(bound, Result) else None,
+    )
 
 
 def expect_instance(given: object) -> None:
@@ -132,17 +141,23 @@ def expect_instance(given: object) -> None:
         raise OptschedError(f"expected an instance, got {given!r:.60}; optsched.load(FILE) reads one")
 
 
-def _bound_of(instance: Instance, schedule: Schedule, bound: float | Result | None) -> tuple[float | None, Proof | None]:
+def bound_of(instance: Instance, schedule: Schedule, bound: float | Result | None) -> tuple[float | None, Proof | None]:
+    """What a number or a result proves of a schedule.
+
+    Raises
+    ------
+    OptschedError
+        It is of another instance, of what another kind of schedule is judged by, does not pass the referee, or is no number.
+    """
     if not isinstance(bound, Result):
         if bound is not None and not isfinite(bound):
             raise OptschedError(f"a bound is a finite number, got {bound}")
         return bound, None
     if bound.instance.sha256 != instance.sha256:
         raise OptschedError(f"the bound is of {bound.instance.name!r}, not of the instance {instance.name!r} given")
-    if bound.objective_kind != schedule.objective_kind and bound.schedule is not None:
-        raise OptschedError(
-            f"the bound is of a {bound.objective_kind} objective, the schedule has a {schedule.objective_kind} one"
-        )
+    kind = bound.objective_kind if bound.schedule is not None else family_of(instance).schedules[0].objective_kind
+    if kind != schedule.objective_kind:  # without a schedule it is of the kind that methods make, which comes first
+        raise OptschedError(f"the bound is of a {kind} objective, the schedule has a {schedule.objective_kind} one")
     broken = bound.verify(instance)
     if broken:
         raise OptschedError(f"the bound cannot be trusted: {broken[0]}")

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from optsched.methods import Method
 
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact at first, and of the limit: most instances need no more
-SECOND_SHARE = 0.5  # of what is left, for the decomposition, where exact goes on after it
+SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
+PERHAPS = 8.0  # load up to which exact may still improve on it
+SETTLED = 1e-6  # gap of a part that ended by itself: what is left is rounding
+ENDS = "until it is proven optimal: --time-limit or --gap ends it before"
 LEAST_S = 0.05  # left, for another part to begin
 
 log = logging.getLogger(__name__)
@@ -41,24 +44,28 @@ class Auto(BaseMethod[Instance]):
             The start breaks a rule.
         """
         family = family_of(call.instance)
-        decomposition = family.bounding().get("decomposition")
+        others = family.bounding()
+        decomposition = others.get("decomposition") or next(iter(others.values()), None)
+        size = family.exact_size(call.instance) if family.has_formulations and decomposition is not None else None
+        load = 0.0 if size is None else size.load
         run = _Run(call)
-        large = family.exceeds_exact(call.instance) if family.has_formulations else "no exact formulation"
-        if large is None and decomposition is None:
-            run.part("exact", Exact(), None, "exact: the only method here that proves a bound")
-        elif large is None and decomposition is not None:
-            first = FIRST_S if call.until is None else min(FIRST_S, FIRST_SHARE * call.until)
-            run.part("exact", Exact(), first, f"exact for up to {first:.3g} s")
-            if run.goes_on:
-                left = call.left()
-                second = None if left is None else SECOND_SHARE * left
-                run.part("decomposition", decomposition(), second, "the decomposition for a bound and a start")
-            if run.goes_on:
-                limit = "until it is proven optimal; --time-limit or --gap ends it before" if call.until is None else "the rest"
-                run.part("exact", Exact(), None, f"exact from there, {limit}")
-        elif decomposition is not None:
-            run.part("decomposition", decomposition(), None, f"the decomposition: {large}")
+        if family.has_formulations and load <= 1.0:
+            run.part("exact", Exact(), self._first(call, decomposition is None), "exact")
+        if decomposition is not None and run.goes_on:
+            after = family.has_formulations and load <= PERHAPS and not run.ended_itself
+            left = call.left()
+            share = None if left is None or not after or getattr(decomposition, "ends_itself", False) else SECOND_SHARE * left
+            run.part("decomposition", decomposition(), share, f"the decomposition: {size}" if load > 1 else "the decomposition")
+            if after and run.goes_on:
+                run.part("exact", Exact(), None, "exact from there" if left is not None else f"exact from there, {ENDS}")
         return run.found()
+
+    @staticmethod
+    def _first(call: Call[Instance], alone: bool) -> float | None:
+        """Seconds for exact before anything else: most instances need no more."""
+        if alone:
+            return None
+        return FIRST_S if call.until is None else min(FIRST_S, FIRST_SHARE * call.until)
 
 
 class _Run:
@@ -71,6 +78,7 @@ class _Run:
         self.bounding: Result | None = None  # by its bound
         self.last: Result | None = None
         self.said: list[str] = []
+        self.refused: list[str] = []
         self.parts: list[dict[str, object]] = []
         self.timings: dict[str, float] = {}
         self.prices: dict[str, tuple[float, ...]] | None = None
@@ -80,9 +88,17 @@ class _Run:
     def goes_on(self) -> bool:
         """Whether there is something left to prove, and time for it."""
         left = self.call.left()
+        gap = self._gap()
+        if self.ended_itself and gap is not None and gap <= SETTLED:
+            return False
         if asked() or (self.last is not None and self.last.termination in ("interrupted", "infeasible")):
             return False
         return not self._closed() and (left is None or left > LEAST_S)
+
+    @property
+    def ended_itself(self) -> bool:
+        """Whether the last part has done all that it can."""
+        return self.last is not None and self.last.termination not in ("time_limit", "interrupted")
 
     def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
         """One method, from the best schedule so far, for so many seconds at most."""
@@ -103,7 +119,7 @@ class _Run:
         except OptschedError as refusal:
             if type(refusal) is not OptschedError:
                 raise
-            self.said.append(f"{name}: {refusal}")
+            self.refused.append(f"{name}: {refusal}")
             return
         for seconds_, objective, bound in result.incumbents:
             self._note(began + seconds_, objective, bound)
@@ -145,7 +161,9 @@ class _Run:
         )
 
     def _message(self) -> str:
-        return "auto chose " + "; then ".join(self.said) if self.said else "auto: greedy, the family has no method with a bound"
+        if self.said:
+            return "auto chose " + "; then ".join(self.said)
+        return f"auto chose greedy, without a bound: {'; '.join(self.refused) or 'the family has no method that proves one'}"
 
     def _improves(self, a: float | None, b: float | None) -> bool:
         """Whether objective a is better than b."""

@@ -359,7 +359,9 @@ def certified(
             raise CertificateError(f"{method}: objective {objective!r} is beyond its bound {bound!r}")
     gap = relative_gap(objective, bound)
     if termination == "optimal" and schedule is not None and (gap is None or gap > PROVEN):
-        termination = "gap_limit" if gap is not None else "iteration_limit"
+        termination = "completed"
+    elif termination == "gap_limit" and (gap is None or gap > ((options or {}).get("gap") or 0.0)):
+        termination = "completed"  # what the solver takes for none is more than was asked for
     elif (
         termination in ("gap_limit", "iteration_limit", "completed") and proof is not None and gap is not None and gap <= PROVEN
     ):

@@ -106,6 +106,7 @@ class BaseMethod(ABC, Generic[I]):
     """A method whose result is certified by the referee; a subclass says how it searches."""
 
     name: ClassVar[str]
+    ends_itself: ClassVar[bool] = False  # within a limit that it could use up, so that another part may have the rest
 
     def __call__(
         self,

@@ -12,6 +12,7 @@ import optsched
 from optsched.errors import CertificateError
 from optsched.models import deferrable as written
 from optsched.models import formulations
+from optsched.result import Proof
 from optsched.solvers import BACKENDS, SolverResult
 from tests.oracle import tiny
 
@@ -122,3 +123,40 @@ def test_an_objective_beyond_its_bound_shows(family: str, examples: Any) -> None
     for side, rules in ((away, ["objective beyond its bound"]), (-away, [])):
         claims = {"bound": found.objective + side, "gap": 0.1, "termination": "gap_limit", "digest": None}
         assert [v.rule for v in found.model_copy(update=claims).verify(instance)] == rules
+
+
+def test_zero_is_a_bound_only_where_no_cost_is_negative() -> None:
+    """A plug-in's family may minimise below zero: a bound of -11 stays what it is there."""
+    from optsched.certificate import settled
+    from optsched.schedules.base import Evaluation
+
+    judged, proof = Evaluation({"cost": 0.0}, 0.0), Proof(kind="integers")
+
+    class Below(type(tiny.allocation(0))):  # type: ignore[misc]
+        nonnegative = False
+
+    ours = tiny.allocation(0)
+    theirs = Below.model_construct(**dict(ours))
+    assert settled(theirs, judged, -11.0, proof) == (-11.0, proof)
+    assert settled(ours, judged, -11.0, proof) == (0.0, Proof(kind="sign"))
+
+
+def test_prices_that_prove_a_bound_are_in_the_file(tmp_path: Any, examples: Any) -> None:
+    """A schedule certified by somebody's prices carries them; without them `check` does not believe the bound."""
+    instance = optsched.load(examples / "geo-small.json")
+    found = optsched.solve(instance, "decomposition")
+    assert found.proof is not None
+    made = optsched.certify(instance, optsched.solve(instance, "greedy").best, bound=found)
+    assert made.shadow_prices == found.shadow_prices
+    from click.testing import CliRunner
+
+    from optsched.cli import cli
+
+    forged = made.model_copy(update={"shadow_prices": None, "proof": Proof(kind="prices")}).sealed()
+    for name, result, code in (("honest", made, 0), ("forged", forged, 1)):
+        result.save(tmp_path / f"{name}.json")
+        told = CliRunner().invoke(
+            cli, ["check", str(examples / "geo-small.json"), str(tmp_path / f"{name}.json")], standalone_mode=False
+        )
+        assert told.return_value == code, told.output
+    assert "proof that is not there" in told.output

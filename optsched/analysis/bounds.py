@@ -8,7 +8,6 @@ from math import isfinite
 from optsched.certificate import beats, relative_gap, settled
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
-from optsched.methods import bounding
 from optsched.referee import evaluate
 from optsched.registry import family_of
 from optsched.result import Result
@@ -38,8 +37,9 @@ class Bound:
 def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     """The best bound that is to be had quickly.
 
-    The family's own bound on whoever knows everything; and where schedules made beforehand are judged as those that happened
-    are, that of its decomposition, for what is left of the time or until it is within 1 % of a schedule.
+    The family's own bound on whoever knows everything, which for time-indexed problems is the dual that their decomposition
+    would prove; else, where schedules made beforehand are judged as those that happened are, that of the decomposition too, for
+    what is left of the time or until it is within 1 % of a schedule.
 
     Parameters
     ----------
@@ -53,13 +53,14 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     None where there is none.
     """
     clock, found = Clock(), []
-    made = bounding(instance.problem).get("decomposition")
+    own = family_of(instance)
+    made = own.bounding().get("decomposition")
     try:
-        clairvoyant = family_of(instance).clairvoyant(instance)
+        clairvoyant = own.clairvoyant(instance)
         if clairvoyant is not None:
             found.append(Bound(clairvoyant, "clairvoyant"))
         left = seconds - clock.elapsed_s()
-        if made is not None and not _has_proxy(instance) and left > LEAST:
+        if made is not None and not own.is_time_indexed and not _has_proxy(instance) and left > LEAST:
             result = made()(instance, stop=Stop(seconds=left, gap=CLOSE))
             if result.termination == "interrupted":
                 raise KeyboardInterrupt

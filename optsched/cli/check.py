@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from optsched.cli import _input
-from optsched.cli._show import console, number, percent, unit
+from optsched.cli._lines import say
+from optsched.cli._show import console, number, percent
 from optsched.errors import InputError, OptschedError
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def command(instance_file: str, result_file: str, bound: str | None, as_json: bo
     _input.once(instance_file, result_file, bound)
     instance = _input.instance(instance_file)
     schedule, known, found, words = _input.read(result_file, lambda file: _judged(instance, file))
-    given = None if bound is None else _bound(instance, bound)
+    given = None if bound is None or schedule is None else _bound(instance, schedule, bound)
     best = _better(instance, known, given)
     judged = None
     if not found and schedule is not None:
@@ -80,16 +82,14 @@ def command(instance_file: str, result_file: str, bound: str | None, as_json: bo
         }
         click.echo(json.dumps(report))
         return 0 if report["ok"] else 1
-    return _told(instance, judged, found, words, given, gap)
+    return _told(instance, judged, found, words or _bare(given, bound), given, gap)
 
 
 def _told(instance: Instance, judged: Any, found: list[Violation], words: str, given: float | None, gap: float | None) -> int:
     """Print what the referee says; the exit code."""
-    from rich.markup import escape
-
     out = console()
     for violation in found:
-        out.print(f"[red]violated[/red] {escape(str(violation))}", soft_wrap=True)
+        say(out, f"violated {violation}", "red")
     if found:
         out.print(f"{len(found)} violation{'s' if len(found) > 1 else ''}")
         return 1
@@ -97,17 +97,17 @@ def _told(instance: Instance, judged: Any, found: list[Violation], words: str, g
         out.print("nothing to check: no schedule")
         return 1
     for name, value in judged.components.items():
-        out.print(f"{name:>14}  {number(value)}")
-    out.print(f"{'objective':>14}  {number(judged.objective)} {unit(instance)}")
+        say(out, f"{name:>14}  {number(value)}")
+    out.print(f"{'objective':>14}  {number(judged.objective)} {instance.unit}")
     if given is not None:
-        out.print(f"{'bound':>14}  {number(given)} as given")
-        out.print(f"{'gap':>14}  {percent(gap)} to the better bound")
-    out.print(f"ok: every rule holds, objective and components are confirmed; {words}", soft_wrap=True)
+        say(out, f"{'bound':>14}  {number(given)} as given")
+        say(out, f"{'gap':>14}  {percent(gap)} to the better bound")
+    say(out, f"ok: every rule holds, objective and components are confirmed; {words}")
     return 0
 
 
 def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | None, list[Violation], str]:
-    """Schedule, bound and violations of a result or a bare schedule, and a few words on its bound."""
+    """Schedule, bound and violations of a result or a bare schedule, and a few words on the bound of a result."""
     from optsched.files import read_bytes
     from optsched.instances.files import parse_object
     from optsched.referee import check, parse
@@ -116,7 +116,7 @@ def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | Non
     raw = parse_object(read_bytes(file), file)
     if "format" not in raw and "schedule" not in raw:
         schedule = parse(instance.problem, raw, file)
-        return schedule, None, check(instance, schedule), "a bare schedule, so no bound to check: --bound gives one"
+        return schedule, None, check(instance, schedule), ""
     result = load_result(file)
     found = result.verify(instance)
     words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
@@ -126,20 +126,38 @@ def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | Non
     return result.schedule, result.bound, found, words + _proof(result, proven)
 
 
-def _bound(instance: Instance, given: str) -> float:
-    """The number, or the bound of a result that is sound."""
+def _bare(given: float | None, bound: str | None) -> str:
+    """What a bare schedule is held against."""
+    if given is None or bound is None:
+        return "this is a schedule without a result, so no bound was checked (--bound gives one)"
+    taken = "is taken on trust" if _number(bound) is not None else f"is that of {_input.shown(bound)}, which passes the referee"
+    return f"this is a schedule without a result, held against the bound given, which {taken}"
+
+
+def _number(text: str) -> float | None:
     try:
-        number_given = float(given)
+        return float(text)
     except ValueError:
-        other = _input.result(given)
-        if wrong := other.verify(instance):
-            raise InputError(_input.shown(given), "", f"has no bound to use: {wrong[0]}") from None
-        if other.bound is None:
-            raise InputError(_input.shown(given), "bound", f"is null: {other.method} proved none") from None
-        return other.bound
-    if not abs(number_given) < float("inf"):
-        raise OptschedError(f"--bound takes a result file or a finite number, got {given!r}")
-    return number_given
+        return None
+
+
+def _bound(instance: Instance, schedule: Schedule, given: str) -> float:
+    """The number, or the bound of a result that is sound and about what the schedule is judged by."""
+    from optsched.judging import bound_of
+
+    number_given = _number(given)
+    if number_given is not None:
+        if not isfinite(number_given):
+            raise OptschedError(f"--bound takes a result file or a finite number, got {given!r}")
+        return number_given
+    other = _input.result(given)
+    try:
+        proven, _ = bound_of(instance, schedule, other)
+    except OptschedError as error:
+        raise InputError(_input.shown(given), "", str(error)) from None
+    if proven is None:
+        raise InputError(_input.shown(given), "bound", f"is null: {other.method} proved none")
+    return proven
 
 
 def _better(instance: Instance, *bounds: float | None) -> float | None:
@@ -170,8 +188,14 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
 
     proof, bound = result.proof, result.bound
     has = {"prices": result.shadow_prices, "duals": None if proof is None else proof.duals}
-    if proof is not None and proof.kind == "sign" and (instance.sense != "minimize" or bound != 0):
+    if (
+        proof is not None
+        and proof.kind == "sign"
+        and not (instance.nonnegative and instance.sense == "minimize" and bound == 0)
+    ):
         return [Violation("proof that fits nothing", detail="that no cost is negative proves 0, where costs are minimised")]
+    if proof is not None and proof.kind == "prices" and bound is not None and result.shadow_prices is None:
+        return [Violation("proof that is not there", detail="the bound is said to come from prices, and there are none")]
     if proof is None or bound is None or has.get(proof.kind) is None:
         return []
     if proven is None:

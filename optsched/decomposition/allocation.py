@@ -8,18 +8,14 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.problems.allocation.patterns import model_size
+from optsched.problems.size import ExactSize
 
-EXACT_LIMIT = 300_000  # columns of the aggregated model
+EXACT_LIMIT = 40_000  # columns of the aggregated model
 
 
-def exceeds_exact(instance: AllocationInstance) -> str | None:
-    """Why the exact method would not finish."""
-    _, columns = model_size(instance)
-    return (
-        f"{columns:,} columns of the aggregated model, exact finishes up to about {EXACT_LIMIT:,}"
-        if columns > EXACT_LIMIT
-        else None
-    )
+def exact_size(instance: AllocationInstance) -> ExactSize:
+    """Columns of the aggregated model."""
+    return ExactSize(model_size(instance)[1], "columns of the aggregated model", EXACT_LIMIT)
 
 
 def clairvoyant(instance: AllocationInstance) -> float:

@@ -24,6 +24,7 @@ class CheapestReadingRelaxation(BaseMethod[AllocationInstance]):
     """
 
     name: ClassVar[str] = "decomposition"
+    ends_itself: ClassVar[bool] = True
 
     def search(self, call: Call[AllocationInstance]) -> Found:
         """Solve the cheapest reading; judge its schedule by the instance's own.
@@ -52,7 +53,7 @@ class CheapestReadingRelaxation(BaseMethod[AllocationInstance]):
             schedule,
             ended,
             bound=found.bound,
-            proof=found.proof,
+            proof=None if found.proof is None else found.proof.model_copy(update={"duals": None}),  # of the relaxed reading
             options={"relaxed": "aggregated, cheapest"},
             packages=("pyomo", "highspy"),
             timings={k: v for k, v in found.timings_s.model_dump().items() if k != "total"},

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from optsched.instances.base import Instance
+from optsched.problems.size import ExactSize
 from optsched.problems.view import TimeIndexedView
 from optsched.schedules.base import Schedule
 
@@ -14,12 +15,11 @@ EXACT_LIMIT = 2000  # options of a time-indexed problem
 SAMPLE = 200  # jobs whose options are counted for all
 
 
-def many_options(instance: I, view: Callable[[I], TimeIndexedView[Schedule]]) -> str | None:
-    """Why a time-indexed model would not be solved to optimality, or None."""
+def options(instance: I, view: Callable[[I], TimeIndexedView[Schedule]]) -> ExactSize:
+    """The number of options, which a time-indexed model's effort grows with."""
     jobs = instance.jobs  # type: ignore[attr-defined]
     step = max(1, -(-len(jobs) // SAMPLE))
     some = instance if step == 1 else instance.model_copy(update={"jobs": jobs[::step]})
     sampled = len(some.jobs)  # type: ignore[attr-defined]
     count = round(len(view(some).problem) * len(jobs) / max(1, sampled))
-    about = "" if step == 1 else "about "
-    return None if count <= EXACT_LIMIT else f"{about}{count:,} options, exact finishes up to about {EXACT_LIMIT:,}"
+    return ExactSize(count, "options", EXACT_LIMIT, estimated=step > 1)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.problems.size import ExactSize
     from optsched.rolling.online import Online
 
 
@@ -53,11 +54,11 @@ class Allocation(Family[AllocationInstance, Decided]):
 
         return {"decomposition": CheapestReadingRelaxation}
 
-    def exceeds_exact(self, instance: AllocationInstance) -> str | None:
-        """Too many columns."""
-        from optsched.decomposition.allocation import exceeds_exact
+    def exact_size(self, instance: AllocationInstance) -> ExactSize:
+        """Columns of the recommended formulation."""
+        from optsched.decomposition.allocation import exact_size
 
-        return exceeds_exact(instance)
+        return exact_size(instance)
 
     def clairvoyant(self, instance: AllocationInstance) -> float:
         """Every job as if alone."""

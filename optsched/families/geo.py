@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.problems.size import ExactSize
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
 
@@ -53,12 +54,12 @@ class Geo(Family[GeoInstance, GeoSchedule]):
 
         return {"decomposition": Decomposition}
 
-    def exceeds_exact(self, instance: GeoInstance) -> str | None:
-        """Too many options."""
-        from optsched.decomposition.sizes import many_options
+    def exact_size(self, instance: GeoInstance) -> ExactSize:
+        """Options."""
+        from optsched.decomposition.sizes import options
         from optsched.problems.geo import view
 
-        return many_options(instance, view)
+        return options(instance, view)
 
     def empty(self, instance: GeoInstance) -> GeoSchedule:
         """No job runs."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.problems.size import ExactSize
     from optsched.rolling.online import Online
 
 
@@ -53,11 +54,11 @@ class Vcc(Family[VccInstance, VccSchedule]):
 
         return {"decomposition": VccDecomposition, "fluid": FluidBound}
 
-    def exceeds_exact(self, instance: VccInstance) -> str | None:
-        """Too many binaries."""
-        from optsched.decomposition.vcc import exceeds_exact
+    def exact_size(self, instance: VccInstance) -> ExactSize:
+        """Binaries."""
+        from optsched.decomposition.vcc import exact_size
 
-        return exceeds_exact(instance)
+        return exact_size(instance)
 
     def clairvoyant(self, instance: VccInstance) -> float:
         """Some evaluations of the decomposition's bound, in kg."""

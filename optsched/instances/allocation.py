@@ -139,6 +139,7 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    nonnegative: ClassVar[bool] = True
     problem: ClassVar[str] = "allocation"
     first_position: ClassVar[int] = 1  # a list of times by number of GPUs
 

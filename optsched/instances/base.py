@@ -69,6 +69,8 @@ class Instance(Data, Generic[S_co, H_co]):
         A free JSON object, never read by a method.
     sense
         ``"minimize"`` or ``"maximize"``, of the family's objective.
+    nonnegative
+        Whether no schedule of a minimisation can cost less than nothing, so that zero is a bound.
     problem
         The family's name.
     table
@@ -78,6 +80,7 @@ class Instance(Data, Generic[S_co, H_co]):
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]]
+    nonnegative: ClassVar[bool] = False
     problem: ClassVar[str]
     table: ClassVar[str] = "jobs"
     first_position: ClassVar[int] = 0

@@ -105,6 +105,7 @@ class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    nonnegative: ClassVar[bool] = True
     problem: ClassVar[str] = "day_ahead"
     table: ClassVar[str] = "clusters"
 

@@ -130,6 +130,7 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
+    nonnegative: ClassVar[bool] = True
     problem: ClassVar[str] = "vcc"
 
     slot_s: Positive = 3600.0

@@ -8,11 +8,12 @@ import numpy as np
 
 from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.problems.time_indexed import TimeIndexedProblem, windows
+from optsched.problems.time_indexed import TimeIndexedProblem, built_once, windows
 from optsched.problems.view import TimeIndexedView
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 
+@built_once
 def time_indexed(instance: DeferrableInstance) -> TimeIndexedProblem:
     """One place; an option a job and start slot, worth cores * duration - omega_1 * (start - earliest)."""
     jobs = instance.columns

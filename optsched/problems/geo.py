@@ -9,13 +9,14 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
-from optsched.problems.time_indexed import TimeIndexedProblem, windows
+from optsched.problems.time_indexed import TimeIndexedProblem, built_once, windows
 from optsched.problems.view import TimeIndexedView
 from optsched.schedules.geo import GeoSchedule, Start
 
 CHUNK = 128  # pairs of job and site whose transfers are worked out together
 
 
+@built_once
 def time_indexed(instance: GeoInstance) -> tuple[TimeIndexedProblem, Ints]:
     """The program, and each option's departure slot (-1 at the source): the one of least path carbon, the earliest of those.
 

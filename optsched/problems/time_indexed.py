@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TypeVar
 
 import numpy as np
 
-from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.grid import Grid
+
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+T = TypeVar("T")
 
 MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers would be units
 USUAL_UNITS = 1e6
 CHUNK = 10**7  # numbers worked out at once
 ROUNDING = 4e-16  # relative, of a number or a sum of two
 SAFE = 1e-9  # relative: an option worth its own overload but for rounding is kept
+
+
+def built_once(build: Callable[[I], T]) -> Callable[[I], T]:
+    """Keep what is built of an instance with it, as its columns are: a solve asks for it up to three times."""
+
+    @wraps(build)
+    def built(instance: I) -> T:
+        key = f"{build.__module__}.{build.__qualname__}"
+        if key not in instance.__dict__:
+            instance.__dict__[key] = build(instance)
+        found: T = instance.__dict__[key]
+        return found
+
+    return built
 
 
 @dataclass(frozen=True)

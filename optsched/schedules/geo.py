@@ -78,6 +78,8 @@ def evaluate(instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
     beta = instance.idle_power_ratio
     drawn = (1 - beta) * used + beta * instance.capacity
     grams = energy * drawn * instance.carbon
+    # prices of either sign may cancel: summed before they are scaled, they do so exactly
+    idle = zip(instance.sites, map(fsum, (instance.capacity - used) * instance.price), strict=True)
     jobs = {job.id: job for job in instance.jobs}
     index = {job.id: j for j, job in enumerate(instance.jobs)}
     migration, retrieval = [], []
@@ -101,7 +103,7 @@ def evaluate(instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
     return Evaluation.of(
         {
             "profit": fsum((used * (hours * instance.gpu_revenue_usd_per_h - usd)).ravel()),
-            "idle": fsum(((instance.capacity - used) * beta * usd).ravel()),
+            "idle": beta * (instance.gpu_power_kw * hours / 1000) * fsum(site.pue * paid for site, paid in idle),
             "carbon": instance.carbon_price_usd_per_t * 1e-6 * fsum(grams.ravel()),
             "migration": fsum(migration),
             "retrieval": fsum(retrieval),

@@ -23,7 +23,7 @@ def cut_off(form: LinearForm, objective: float) -> LinearForm:
     Of each row "at most one of these" (or "exactly one") the cheapest column, of all other columns the cheaper end: what the
     sum of them leaves to `objective` is the most that any one may cost on top.
     """
-    if not len(form.cost):
+    if not len(form.cost) or not form.matrix.shape[0]:
         return form
     cost = form.cost
     integral = form.integer | form.implied

@@ -3,16 +3,16 @@
 from optsched.decomposition.vcc.method import VccDecomposition
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
+from optsched.problems.size import ExactSize
 from optsched.stop import Stop
 
 EXACT_LIMIT = 600  # binaries of the job-level model
 CLAIRVOYANT = 30  # evaluations of the bound
 
 
-def exceeds_exact(instance: VccInstance) -> str | None:
-    """Why the exact method would not finish."""
-    pairs = int((instance.horizon - instance.columns.submitted).sum())
-    return None if pairs <= EXACT_LIMIT else f"{pairs:,} binaries, exact finishes up to about {EXACT_LIMIT:,}"
+def exact_size(instance: VccInstance) -> ExactSize:
+    """Binaries: a job and a slot from its submission on."""
+    return ExactSize(int((instance.horizon - instance.columns.submitted).sum()), "binaries", EXACT_LIMIT)
 
 
 def clairvoyant(instance: VccInstance) -> float:

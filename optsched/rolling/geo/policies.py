@@ -29,6 +29,7 @@ POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(Bid
 def options(snapshot: GeoInstance) -> tuple[TimeIndexedProblem, Callable[[Ints], GeoSchedule]]:
     """The snapshot's options, and how a choice becomes a schedule: jobs leave as late as they may, to stay free until then."""
     options, departure = time_indexed(snapshot)
+    departure = departure.copy()  # the problem is kept with the snapshot
     jobs = snapshot.columns
     away = np.flatnonzero(departure >= 0)
     job, site = options.job[away], options.place[away]

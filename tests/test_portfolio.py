@@ -1,0 +1,136 @@
+"""The default method: which parts run, from what, and that the best schedule and the best bound of all are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pytest
+
+import optsched
+from optsched import portfolio
+from optsched.instances.generators import osdec
+from optsched.problems.size import ExactSize
+from optsched.result import Proof
+from optsched.scaffold import BaseMethod, Call, Found
+from optsched.schedules.deferrable import DeferrableSchedule
+from optsched.stop import Stop
+
+INSTANCE: Any = osdec(jobs=20, horizon=48)
+GREEDY = optsched.solve(INSTANCE, "greedy")
+OPTIMUM = optsched.solve(INSTANCE, "exact")
+EMPTY = DeferrableSchedule(starts=())
+FAR = 10 * (OPTIMUM.objective or 0.0)
+
+
+@dataclass
+class Script:
+    """What the stub parts answer, in the order in which they are called, and what they were given."""
+
+    answers: list[tuple[Any, float | None, str]]
+    calls: list[tuple[str, Any, float | None]] = field(default_factory=list)
+
+
+class Stub(BaseMethod[Any]):
+    """A part that answers from the script."""
+
+    name: ClassVar[str] = "stub"
+    script: ClassVar[Script]
+
+    def search(self, call: Call[Any]) -> Found:
+        given = None if call.start is None else call.start.objective  # type: ignore[union-attr]
+        self.script.calls.append((type(self).name, given, call.stop.seconds))
+        schedule, bound, ended = self.script.answers[len(self.script.calls) - 1]
+        return Found(schedule, ended, bound=bound, proof=Proof(kind="integers"))
+
+
+class StubExact(Stub):
+    name: ClassVar[str] = "exact"
+
+
+class StubDecomposition(Stub):
+    name: ClassVar[str] = "decomposition"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Auto over stub parts; the exact model is `load` times what is surely solved."""
+
+    def solve(answers: list[tuple[Any, float | None, str]], load: float = 0.5, seconds: float | None = 100.0) -> Any:
+        Stub.script = Script(answers)
+        own = type(optsched.registry.family("deferrable"))
+
+        class Family(own):  # type: ignore[misc, valid-type]
+            def bounding(self) -> dict[str, Any]:
+                return {"decomposition": StubDecomposition}
+
+            def exact_size(self, instance: Any) -> ExactSize:
+                return ExactSize(round(100 * load), "options", 100)
+
+        monkeypatch.setattr(portfolio, "Exact", StubExact)
+        monkeypatch.setattr(portfolio, "family_of", lambda _: Family())
+        return portfolio.Auto()(INSTANCE, stop=Stop(seconds=seconds)), Stub.script.calls
+
+    return solve
+
+
+def test_proven_at_once_is_enough(run: Any) -> None:
+    result, calls = run([(OPTIMUM.schedule, OPTIMUM.objective, "optimal")])
+    assert [name for name, _, _ in calls] == ["exact"]
+    assert (result.solution, result.method) == ("optimal", "auto")
+
+
+def test_three_parts_each_from_the_best_so_far(run: Any) -> None:
+    """The best schedule is the second's, the best bound the first's: both are kept, the first's proof with it."""
+    bound = 1.5 * OPTIMUM.objective
+    result, calls = run(
+        [(EMPTY, bound, "time_limit"), (OPTIMUM.schedule, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
+    )
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
+    assert [given for _, given, _ in calls] == [None, 0.0, OPTIMUM.objective]
+    assert (result.objective, result.bound, result.solution) == (OPTIMUM.objective, bound, "feasible")
+    assert result.verify(INSTANCE) == []
+    assert calls[0][2] == pytest.approx(5.0, abs=0.5)
+    assert calls[1][2] == pytest.approx(50.0, rel=0.1)
+    assert calls[2][2] == pytest.approx(100.0, rel=0.1)
+
+
+def test_a_bound_that_closes_the_gap_of_another_part_ends_it(run: Any) -> None:
+    result, calls = run([(OPTIMUM.schedule, FAR, "time_limit"), (EMPTY, OPTIMUM.objective, "time_limit")])
+    assert len(calls) == 2
+    assert result.solution == "optimal"
+
+
+def test_a_part_that_has_ended_by_itself_is_not_asked_again(run: Any) -> None:
+    """Exact with a gap of rounding: nothing follows. With an open one: the decomposition, and exact never again."""
+    result, calls = run([(OPTIMUM.schedule, OPTIMUM.objective * (1 + 1e-8), "completed")])
+    assert len(calls) == 1
+    assert result.termination == "completed"
+    _, calls = run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit")])
+    assert [name for name, _, _ in calls] == ["exact", "decomposition"]
+
+
+def test_larger_models_begin_with_the_decomposition(run: Any) -> None:
+    answers = [(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, FAR, "time_limit")]
+    assert [name for name, _, _ in run(answers, load=3)[1]] == ["decomposition", "exact"]
+    _, calls = run(answers, load=30)
+    assert [name for name, _, _ in calls] == ["decomposition"]
+    assert calls[0][2] == pytest.approx(100.0, rel=0.1)
+
+
+def test_what_no_method_takes_is_solved_by_greedy() -> None:
+    """Evictions: exact and decomposition both say no, and the message says so."""
+    from optsched.instances.generators import vcc
+
+    result = optsched.solve(vcc(jobs=30, days=1, load=0.1, preempt=True))
+    assert (result.termination, result.bound) == ("completed", None)
+    assert "auto chose greedy" in (result.message or "")
+    assert "preempt" in (result.message or "")
+
+
+@pytest.mark.parametrize("name", ["allocation-small", "deferrable-small", "geo-small", "vcc-small", "day-ahead"])
+def test_the_examples_are_proven(name: str, examples: Any) -> None:
+    instance = optsched.load(examples / f"{name}.json")
+    result = optsched.solve(instance)
+    assert (result.method, result.solution) == ("auto", "optimal")
+    assert result.verify(instance) == []
