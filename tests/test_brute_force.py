@@ -26,8 +26,6 @@ MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as 
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
 MINLP_S = 30.0  # SCIP does not end by itself on every printed program: allocation 742 keeps it busy for hours
 UNSAID = {"geo": {144, 492, 737, 825, 1414, 1473}}  # two paths of equal cost and delay: the contract prefers neither
-# HiGHS 1.13.1 loses the optimum of this one in its presolve; the referee refutes it, and its bound is dropped
-
 LEAST = {"vcc": 2, "day_ahead": 2}  # caps and shares are continuous: not for CP-SAT
 
 

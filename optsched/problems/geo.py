@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import fsum
 
 import numpy as np
 
@@ -80,10 +81,18 @@ def time_indexed(instance: GeoInstance) -> tuple[TimeIndexedProblem, Ints]:
             duration=jobs.duration,
             capacity=instance.capacity.astype(float),
             overload_price=None,
-            constant=-float((instance.capacity * beta * (usd + grams)).sum()),
+            constant=-_idle(instance),
         ),
         departure,
     )
+
+
+def _idle(instance: GeoInstance) -> float:
+    """USD that the idle system costs; prices of either sign may cancel, so they are summed before they are scaled."""
+    kw_h = instance.idle_power_ratio * instance.gpu_power_kw * instance.slot_s / 3600
+    sums = ([fsum(row) for row in instance.capacity * signal] for signal in (instance.price, instance.carbon))
+    paid, emitted = (fsum(site.pue * total for site, total in zip(instance.sites, each, strict=True)) for each in sums)
+    return kw_h / 1000 * paid + instance.carbon_price_usd_per_t * 1e-6 * kw_h * emitted
 
 
 def _pairs(instance: GeoInstance) -> tuple[Ints, Ints]:

@@ -17,7 +17,7 @@ import numpy as np
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.grid import tally
 from optsched.instances.vcc import VccInstance
-from optsched.schedules.vcc import Start, VccSchedule
+from optsched.schedules.vcc import Start, VccSchedule, lacks
 
 JUST_BELOW = 1 - 2.0**-50  # a few roundings below what the head needs, so that its decimals are below it too
 
@@ -94,13 +94,11 @@ class Staircase:
         jobs = instance.columns
         power = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running + self.load)
         late = np.maximum(0, self.start - instance.due[: len(self.start)])
-        allotted = np.bincount(instance.day, self.cap * instance.capacity_ncu * h, minlength=len(instance.asked))
-        allotted[0] += instance.allotted_ncu_h
         undone = instance.work - float(self.load.sum())
         return float(
             instance.carbon_price * h * (power @ instance.carbon)
             + instance.delay_penalty_per_ncu_h * h * (late @ jobs.ncu[: len(self.start)])
-            + instance.daily_penalty_per_ncu_h * np.maximum(0.0, instance.daily_fraction * instance.asked - allotted).sum()
+            + instance.daily_penalty_per_ncu_h * lacks(instance, self.cap).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )
 

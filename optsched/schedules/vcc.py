@@ -124,21 +124,27 @@ def evaluate(instance: VccInstance, schedule: VccSchedule) -> Evaluation:
     ]
     cap = np.zeros(slots)
     cap[: len(schedule.cap)] = schedule.cap[:slots]
-    allotted = np.bincount(instance.day, cap * instance.capacity_ncu * h, minlength=len(instance.asked))
-    allotted[0] += instance.allotted_ncu_h
-    short = np.maximum(0.0, instance.daily_fraction * instance.asked - allotted)
-    for d in np.flatnonzero(np.abs(instance.daily_fraction * instance.asked - allotted) < CANCELLED * allotted).tolist():
-        short[d] = float(max(Fraction(0), _short(instance, cap, d)))
     undone = fsum(job.ncu * h * (job.duration - done[j]) for j, job in enumerate(instance.jobs))
     return Evaluation.of(
         {
             "carbon": instance.carbon_price * fsum(power * h * instance.carbon),
             "delay": instance.delay_penalty_per_ncu_h * h * fsum(ncu * slots for ncu, slots in late if slots > 0),
-            "daily": instance.daily_penalty_per_ncu_h * fsum(short),
+            "daily": instance.daily_penalty_per_ncu_h * fsum(lacks(instance, cap)),
             "unfinished": instance.unfinished_penalty_per_ncu_h * undone,
         },
         SIGNS,
     )
+
+
+def lacks(instance: VccInstance, cap: Floats) -> Floats:
+    """What each day's caps, shape (T,), are short of the work that the day asks for, NCU-hours, shape (D,)."""
+    given = np.bincount(instance.day, cap * instance.capacity_ncu * instance.slot_h, minlength=len(instance.asked))
+    given[0] += instance.allotted_ncu_h
+    wanted = instance.daily_fraction * instance.asked
+    found = np.maximum(0.0, wanted - given)
+    for d in np.flatnonzero(np.abs(wanted - given) < CANCELLED * given).tolist():
+        found[d] = float(max(Fraction(0), _short(instance, cap, d)))
+    return np.asarray(found)
 
 
 def _short(instance: VccInstance, cap: Floats, day: int) -> Fraction:

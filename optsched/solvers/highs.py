@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 
 log = logging.getLogger(__name__)
+CONFIRMED = 400  # columns up to which an optimum is found once more without presolve, which has been wrong on small models
+CONFIRM_S = 1.0  # for that
 UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
 
@@ -62,9 +66,21 @@ class Highs:
 
     def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
+        assert form is not None
+        small = form.integer.any() and len(form.columns) <= CONFIRMED and "presolve" not in task.options
+        found = self._run(form, task, monitor, bounds=not small)
+        if not small or found.termination != "optimal" or found.bound is None or monitor.stopping:
+            return found
+        began = time.perf_counter()
+        left = CONFIRM_S if task.seconds is None else min(CONFIRM_S, task.seconds / 2)
+        plain = replace(task, seconds=left, options={**task.options, "presolve": "off"})
+        again = self._run(form, plain, monitor, bounds=False)
+        log.debug("confirmed without presolve in %.2f s: %s", time.perf_counter() - began, again.termination)
+        return _agreed(form, found, again)
+
+    def _run(self, form: LinearForm, task: SolverSettings, monitor: Monitor, bounds: bool) -> SolverResult:
         import highspy
 
-        assert form is not None
         highs = quiet()
         # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
         pass_form(highs, form, form.integer | form.implied if form.integer.any() else form.integer)
@@ -83,15 +99,25 @@ class Highs:
             start = form.start()
             if start is not None:
                 highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
-        _listen(highs, monitor)
+        _listen(highs, monitor, bounds)
         highs.run()
         return _outcome(highs, form, monitor)
 
 
-def _listen(highs: Any, monitor: Monitor) -> None:
+def _agreed(form: LinearForm, found: SolverResult, again: SolverResult) -> SolverResult:
+    """The better point of two runs and the weaker bound; the first as it is where the second has come to no end."""
+    if again.termination not in ("optimal", "gap_limit") or again.bound is None or found.bound is None:
+        return found
+    points = [run for run in (found, again) if run.objective is not None]
+    best, bound = min(points, key=lambda run: run.objective or 0.0), min(found.bound, again.bound)
+    ended = "optimal" if best.objective is not None and form.closed(best.objective, bound) else "gap_limit"
+    return replace(best, bound=bound, termination=ended)
+
+
+def _listen(highs: Any, monitor: Monitor, bounds: bool = True) -> None:
     import highspy
 
-    kinds = highspy.cb.HighsCallbackType
+    kinds, began = highspy.cb.HighsCallbackType, time.perf_counter()
     interrupts = (kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, kinds.kCallbackMipInterrupt)
 
     def listen(kind: Any, message: str, out: Any, into: Any, _data: Any) -> None:
@@ -99,7 +125,9 @@ def _listen(highs: Any, monitor: Monitor) -> None:
             log.debug("%s", message.rstrip())
         elif kind == kinds.kCallbackMipImprovingSolution:
             monitor.incumbent(out.objective_function_value, np.array(out.mip_solution, dtype=float))
-        elif kind in (kinds.kCallbackMipLogging, kinds.kCallbackMipInterrupt):
+        elif kind in (kinds.kCallbackMipLogging, kinds.kCallbackMipInterrupt) and (
+            bounds or time.perf_counter() - began > CONFIRM_S
+        ):
             monitor.bounded(out.mip_dual_bound)
         if kind in interrupts and into is not None and monitor.stopping is not None:
             into.user_interrupt = True

@@ -68,6 +68,7 @@ class Paths:
         whole += instance.daily_penalty_per_ncu_h * float(instance.asked.sum())
         self.hopeless = 2.0 * whole + 1e-9
         self.largest = 0.0  # of the sums of costs met so far
+        self.highest = 0.0  # of the prices summed over slots
         self.open = instance.capacity_ncu - own > 0  # slots in which anything can start
 
     def _cost(self, t: int, first: int, end: int, paid: Floats) -> Floats:
@@ -83,8 +84,9 @@ class Paths:
 
     @property
     def rounding(self) -> float:
-        """What rounding may have added to a path: every slot takes a difference of two sums."""
-        return 8.0 * EPSILON * self.instance.horizon * self.largest
+        """What rounding may have added to a path: every slot takes a difference of two sums, every job one of two prices."""
+        steps = EPSILON * self.instance.horizon
+        return steps * (8.0 * self.largest + 2.0 * self.highest * float(self.ncu.sum()))
 
     def cheapest(self, load_price: Floats, start_price: Floats, head_price: Floats, empty_price: Floats, daily: Floats) -> Path:
         """The cheapest staircase.
@@ -98,6 +100,7 @@ class Paths:
         instance, slots = self.instance, self.instance.horizon
         low, high, came = self.window.low, self.window.high, instance.arrived
         paid = np.concatenate([[0.0], np.cumsum(self.price + load_price)])
+        self.highest = max(self.highest, float(np.abs(paid).max()))
         at, value = 0, np.zeros(1)  # states at .. at + len(value) - 1, no empty slot yet today
         layers = np.full((daily.shape[1] - 1, 0), np.inf)  # one empty slot, two, ...; states from `floor` on
         floor, elapsed = 0, 0

@@ -102,7 +102,8 @@ def weighted_shortest(instance: AllocationInstance) -> Floats:
     """Weighted shortest processing time: largest weight a second of the fastest configuration first."""
     shortest = pressure(instance) - instance.now_s + instance.columns.due_s
     weight = np.asarray(-instance.columns.weight_per_s, dtype=float)
-    return np.divide(weight, shortest, out=np.full(len(weight), -np.inf), where=shortest > 0)  # what takes no time, first
+    found = np.divide(weight, shortest, out=np.full(len(weight), -np.inf), where=shortest > 0)  # what takes no time, first
+    return np.asarray(found)
 
 
 RULES: dict[str, tuple[Order, bool]] = {
