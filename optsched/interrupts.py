@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
 INTERRUPTED = 128 + signal.SIGINT  # exit code
+TOGETHER_S = 0.5  # two signals that close are one request: `timeout` sends SIGTERM to its child, and to the group as well
 
 
 class Terminated(KeyboardInterrupt):
@@ -22,9 +24,10 @@ class Terminated(KeyboardInterrupt):
 
 @dataclass
 class _Requests:
-    """What has come: the first signal, how many, whether one waits; how many stretches of work make it wait, who takes them."""
+    """What has come: the first signal and when, how many, whether one waits; how many stretches of work make it wait."""
 
     first: int | None = None
+    at_s: float = 0.0
     count: int = 0
     waiting: bool = False
     holds: int = 0
@@ -47,7 +50,11 @@ def listen() -> None:
 
 
 def _come(number: int, frame: FrameType | None) -> None:
-    _requests.first = _requests.first or number
+    now_s = time.monotonic()
+    if _requests.first is None:
+        _requests.first, _requests.at_s = number, now_s
+    elif now_s - _requests.at_s < TOGETHER_S:
+        return
     _requests.count += 1
     if _requests.deaf:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,8 @@ from typing import NoReturn
 import click
 
 from optsched import interrupts
+from optsched.cli import _streams
+from optsched.cli._lines import warn
 from optsched.cli._verbs import Verbs
 from optsched.errors import OptschedError
 from optsched.interrupts import INTERRUPTED
@@ -38,6 +39,7 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
     interrupts.listen()
+    _streams.open_output()
     try:
         code = _run(args)
     except KeyboardInterrupt:  # once more, while the first was answered
@@ -45,12 +47,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     asked = interrupts.exit_code()
     if asked is not None and code in (0, 1, INTERRUPTED):  # whatever has been kept, nobody may take it for the end
         code = asked
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    if (failed := _streams.flushed()) is not None:
+        code = _unprinted(failed)
     if "optsched.monitor" in sys.modules:
         os._exit(code)  # a solver's thread that still runs must neither delay the end nor abort it
     sys.exit(code)
+
+
+def _unprinted(error: OSError) -> int:
+    """Standard output takes nothing: that is told, and the exit code."""
+    _streams.give_up()
+    warn(f"error: standard output: cannot be written ({error.strerror or error})")
+    return 2
 
 
 def _run(args: Sequence[str] | None) -> int:
@@ -64,23 +72,24 @@ def _run(args: Sequence[str] | None) -> int:
         return page.exit_code
     except click.ClickException as error:
         hint = f" (see {error.ctx.command_path} --help)" if isinstance(error, click.UsageError) and error.ctx else ""
-        click.echo(f"error: {' '.join(error.format_message().split())}{hint}", err=True)
+        warn(f"error: {' '.join(error.format_message().split())}{hint}")
         return error.exit_code
     except OptschedError as error:
-        click.echo(f"error: {error}", err=True)
+        warn(f"error: {error}")
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        warn("interrupted")
         return interrupts.exit_code() or INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left, e.g. `| head`
+        _streams.give_up()  # the reader left, e.g. `| head`
         return 0
     except Exception as error:
+        if _streams.flushed() is not None:  # main says so
+            return 2
         if os.environ.get("OPTSCHED_TRACEBACK"):
             raise
-        click.echo(
+        warn(
             f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:300]} "
-            "(please report it; OPTSCHED_TRACEBACK=1 shows where)",
-            err=True,
+            "(please report it; OPTSCHED_TRACEBACK=1 shows where)"
         )
         return 1

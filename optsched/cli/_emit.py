@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import _known
+from optsched.cli._lines import warn
 from optsched.cli._output import INSTANCE, JSON, tried
 
 if TYPE_CHECKING:
@@ -42,6 +43,6 @@ def emit(instance: Instance, output: str | None, as_json: bool = False, remarks:
         click.echo(json.dumps({"file": output, **said, "remarks": told}))
         return
     if output is not None:
-        click.echo(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}", err=True)
+        warn(f"{output}: {instance.problem} {instance.name!r}: {instance.summary()}")
     for line in told:
-        click.echo(line, err=True)
+        warn(line)

@@ -20,17 +20,24 @@ Options = dict[str, Any]
 OPTIONS = {"start": "from", "formats": "time-format"}
 EPILOG = """\b
 Fields, those in capitals needed:
-  allocation  SUBMIT, DURATION (or time.V100.1, time.V100.2, ...), gpus, due, weight or priority, id
-  deferrable  SUBMIT, DURATION, cores, earliest, latest (start) or due (end), id
-  geo         SUBMIT, DURATION, gpus, source, due or slack, data_gb, model_gb, id
+  allocation  SUBMIT, DURATION (or time.V100.1, time.V100.2, ...), gpus, due,
+              weight or priority, id
+  deferrable  SUBMIT, DURATION, cores, earliest, latest (start) or due (end),
+              id
+  geo         SUBMIT, DURATION, gpus, source, due or slack, data_gb, model_gb,
+              id
   vcc         SUBMIT, DURATION, ncu, id
-  day_ahead   CLUSTER, HOUR, INFLEXIBLE, CARBON, high, ratio, campus, flexible, reserved, capacity, usage_limit, idle_kw,
-              kw_per_ncu: a row a cluster and hour
+  day_ahead   CLUSTER, HOUR, INFLEXIBLE, CARBON, high, ratio, campus,
+              flexible, reserved, capacity, usage_limit, idle_kw, kw_per_ncu:
+              a row a cluster and hour
 \b
 Examples:
-  optsched import csv jobs.csv --to allocation --map submit=Submit --map duration=Runtime_min --map gpus=GPUs
-      --map due=Deadline --map priority=Priority --map id=JobID --nodes V100:4x10 --all-submitted -o x.json
-  optsched import csv jobs.csv --to geo --map submit=Start --map duration=Elapsed --sites sites.csv --signals prices.csv
+  optsched import csv jobs.csv --to allocation --map submit=Submit
+      --map duration=Runtime_min --map gpus=GPUs --map due=Deadline
+      --map priority=Priority --map id=JobID --nodes V100:4x10
+      --all-submitted -o x.json
+  optsched import csv jobs.csv --to geo --map submit=Start
+      --map duration=Elapsed --sites sites.csv --signals prices.csv -o y.json
 """
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from optsched.cli._lines import say
 from optsched.cli._show import number, percent
 from optsched.cli._table import GAP, Column, show
 from optsched.errors import OptschedError
@@ -53,7 +54,7 @@ def show_replays(
     _show(out, kept)
     if dropped:
         said = f"left out for want of width: {', '.join(column.name for column in dropped)}; --json has all"
-        out.print(said, markup=False, style="dim")
+        say(out, said, "dim")
     if metrics:
         out.print()
         _show(out, _of_metrics(results))
@@ -62,9 +63,9 @@ def show_replays(
         if failed(result):
             times = figures["fallbacks"] - figures["out_of_time"]
             said = f"* {name} failed in {times:,} of {figures['decisions']:,} decisions: a simple rule decided instead"
-            out.print(f"{said}, and its row does not rank", markup=False, soft_wrap=True)
+            say(out, f"{said}, and its row does not rank")
         if result.message:
-            out.print(f"{name}: {result.message}", markup=False, soft_wrap=True)
+            say(out, f"{name}: {result.message}")
 
 
 def _show(out: Console, table: Sequence[Cells]) -> None:

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import click
 
+WHOLE = 1000  # characters of a command's first sentence
 # a module of this package each; told here, so that the list of them loads none
 VERBS = {
     "example": "List or write the instances that come along.",
@@ -45,6 +46,12 @@ class Group(click.Group):
         if args and not args[0].startswith("-") and args[0] not in known:
             ctx.fail(f"no command {args[0]!r}{meant(args[0], known)}")
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with the whole first sentence of each, in as many lines as it takes."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(WHOLE)) for name, command in commands if command])
 
 
 class Verbs(Group):

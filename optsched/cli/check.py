@@ -209,8 +209,8 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
 def _proof(result: Result, proven: float | None) -> str:
     """How the bound was proven, and what is taken on trust."""
     proof = result.proof
-    words = "" if proven is None else f"; its {'multipliers' if proof and proof.kind == 'duals' else 'shadow prices'} alone "
-    words += "" if proven is None else f"prove {number(proven)}"
+    what = "multipliers" if proof is not None and proof.kind == "duals" else "capacity prices"
+    words = "" if proven is None else f"; recomputed from the {what} in the file, the bound is {number(proven)}"
     if proof is None or proof.kind == "prices" or (proof.kind == "duals" and proven is not None):
         return words
     return words + "; " + TRUSTED[proof.kind].format(overlooked=number(proof.overlooked), tolerance=f"{proof.tolerance:g}")

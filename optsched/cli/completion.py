@@ -9,9 +9,9 @@ import click
 VARIABLE = "_OPTSCHED_COMPLETE"
 EPILOG = """\b
 To keep it, add the line to what the shell reads when it starts:
-  bash  eval "$(optsched completion bash)"          in ~/.bashrc
-  zsh   eval "$(optsched completion zsh)"           in ~/.zshrc
-  fish  optsched completion fish | source           in ~/.config/fish/config.fish
+  ~/.bashrc                   eval "$(optsched completion bash)"
+  ~/.zshrc                    eval "$(optsched completion zsh)"
+  ~/.config/fish/config.fish  optsched completion fish | source
 """
 
 

@@ -26,7 +26,6 @@ from optsched.cli._importing import (
 )
 from optsched.cli._verbs import Group
 from optsched.errors import InputError, OptschedError
-from optsched.registry import added, named
 
 
 class Importers(Group):
@@ -34,6 +33,8 @@ class Importers(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """By name, ours first."""
+        from optsched.registry import added  # here: the registry knows schedules and instances, which take a while to load
+
         return [*super().list_commands(ctx), *sorted(added("importers"))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -44,8 +45,12 @@ class Importers(Group):
         OptschedError : what the plug-in adds is no click command.
         """
         own = super().get_command(ctx, cmd_name)
-        if own is not None or cmd_name not in added("importers"):
+        if own is not None:
             return own
+        from optsched.registry import added, named
+
+        if cmd_name not in added("importers"):
+            return None
         found = named(added("importers")[cmd_name])
         if not isinstance(found, click.Command):
             raise OptschedError(f"{added('importers')[cmd_name]} is no importer: expected a click command, got {found!r}")

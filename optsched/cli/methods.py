@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from optsched.cli._lines import say
 from optsched.cli._show import console
 from optsched.cli._table import Column, show
 from optsched.cli._verbs import meant
@@ -98,19 +99,17 @@ def _lists(found: dict[str, Any]) -> None:
     columns = [Column("backend"), Column("takes"), Column("gives"), Column("here", wraps=True)]
     rows = [[b["name"], b["takes"], b["gives"], b["unavailable"] or "available"] for b in found["backends"]]
     show(out, columns, rows)
-    out.print("\nOptions of a method: optsched methods NAME", soft_wrap=True)
+    say(out, "\nOptions of a method: optsched methods NAME")
 
 
 def _one(method: dict[str, Any]) -> None:
     out = console()
-    out.print(f"{method['name']}: {method['summary']}", soft_wrap=True, markup=False)
-    out.print(
-        f"families: {', '.join(method['families'])}; bound: {'proven' if method['proves_bound'] else 'none'}", soft_wrap=True
-    )
+    say(out, f"{method['name']}: {method['summary']}")
+    say(out, f"families: {', '.join(method['families'])}; bound: {'proven' if method['proves_bound'] else 'none'}")
     kinds: dict[str, list[str]] = {}
     for family, options in method["options"].items():
         text = ", ".join(f"--option {name}={value}" for name, value in options.items()) or "none"
         kinds.setdefault(text, []).append(family)
     for text, families in kinds.items():
         told = "those of the backend, by its own names" if method["name"] == "exact" else text
-        out.print(f"options for {', '.join(families)} (defaults): {told}", soft_wrap=True, markup=False)
+        say(out, f"options for {', '.join(families)} (defaults): {told}")

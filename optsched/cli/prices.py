@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import _input
+from optsched.cli._lines import say
 from optsched.cli._picture import picture, save
-from optsched.cli._show import console, number, percent, unit
+from optsched.cli._show import console, number, percent
 from optsched.cli._table import Column, show
 from optsched.errors import InputError, OptschedError
 
@@ -72,7 +73,7 @@ def command(result_file: str, output: str | None, hours: float, top: int, instan
         click.echo(json.dumps(told | {"stretches": [asdict(stretch) for stretch in best]}))
         return
     out, an_hour = console(), 3600 / slot_s
-    out.print(f"{instance.name}  {unit(instance)} that one more unit of capacity adds to the objective\n", markup=False)
+    say(out, f"{instance.name}  {instance.unit} that one more unit of capacity adds to the objective\n")
     rows = []
     for worth in by_place(prices):
         at = "-" if worth.dearest is None else f"{worth.dearest / an_hour:.1f}"
@@ -85,7 +86,7 @@ def command(result_file: str, output: str | None, hours: float, top: int, instan
         rows = [[s.place, time, number(s.value)] for s, time in zip(best, times, strict=True)]
         show(out, [Column("place"), Column("hours"), Column("one more unit adds", right=True)], rows)
     if path is not None:
-        out.print(f"\ndrawn to {path}", markup=False, soft_wrap=True)
+        say(out, f"\ndrawn to {path}")
 
 
 def _prices(instance: Instance, result: Result, result_file: str) -> Prices:

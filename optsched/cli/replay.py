@@ -14,7 +14,7 @@ import click
 from optsched.cli import _input
 from optsched.cli._durations import DURATION
 from optsched.cli._live import live
-from optsched.cli._show import console, header
+from optsched.cli._show import console, show_header
 from optsched.errors import InputError, OptschedError
 from optsched.interrupts import INTERRUPTED, keeping
 
@@ -30,14 +30,17 @@ FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
 SHORT = 2.5  # seconds for that; several policies, and who asks for it, have more
 EPILOG = """\b
 Examples:
-  optsched replay instances/armida.json
-  optsched replay instances/armida.json --policy fifo --policy easy-backfilling --policy rolling --metrics
-  optsched replay instances/geo-small.json --policy local-fcfs --policy rolling --forecast noisy:0.2 -o table.csv
-  optsched solve x.json --time-limit 5m -o best.json && optsched replay x.json --bound best.json
-  optsched replay x.json --policy rolling:exact --budget 5s --checkpoint state/ -o history.json --log events.jsonl
-  optsched replay x.json --policy rolling:exact --budget 5s --checkpoint state/ --resume -o history.json --log events.jsonl
+  optsched example armida -o x.json
+  optsched replay x.json
+  optsched replay x.json --policy fifo --policy rolling --metrics
+  optsched replay x.json --policy rolling --forecast noisy:0.2 -o r.json
+  optsched example geo-small -o y.json
+  optsched solve y.json --time-limit 5m -o best.json
+  optsched replay y.json --policy local-fcfs --policy greedy --bound best.json
+  optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
+  optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
+      --resume -o history.json --log events.jsonl
 
-\b
 Policies: every heuristic of `optsched methods`, rolling (the recommended one of each family), rolling:METHOD
 for any method, and module:object for your own. A wrong name lists those of the family. Forecasts: perfect, persistence,
 yesterday (the same slot), noisy (or noisy:0.2, a relative error after a day that grows with the lead), fitted.
@@ -136,7 +139,7 @@ def command(
     known = None if no_bound or wanted == ASKED else _given(instance, wanted)
     out = console()
     if not as_json:
-        out.print(header(instance))
+        show_header(out, instance)
     lines = io.StringIO()
     given: dict[str, Any] = {"period_s": period, "forecast": forecast, "seed": seed, "every": every, "on_failure": on_failure}
     given |= {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}

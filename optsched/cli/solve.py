@@ -11,9 +11,10 @@ import click
 
 from optsched.cli import _input, _known
 from optsched.cli._durations import DURATION, GAP
+from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._logging import verbose as log_to_stderr
-from optsched.cli._show import certificate, console, header, number, percent
+from optsched.cli._show import console, number, percent, show_certificate, show_header
 from optsched.cli._table import Column, show
 from optsched.cli._targets import result_files
 from optsched.errors import InputError, OptschedError
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  optsched solve instances/armida-snapshot.json
+  optsched example armida-snapshot -o x.json
+  optsched solve x.json
   optsched solve x.json --time-limit 5m --gap 1% -o x.result.json
   optsched solve a.json b.json.gz -o results/
-  optsched solve x.json --backend cp-sat --option num_workers=2 --json
+  optsched solve x.json --backend highs --threads 2 --json
   optsched generate masac | optsched solve - --time-limit 1m
 """
 
@@ -102,9 +104,9 @@ def command(
     results: dict[str, Result] = {}
     for (file, instance), target in zip(instances.items(), targets, strict=True):
         if not (quiet or as_json):
-            out.print(header(instance))
+            show_header(out, instance)
         if not quiet and (note := _known.note(instance, file)):
-            click.echo(note, err=True)
+            warn(note)
         with keeping():
             try:
                 result = _solve(
@@ -122,7 +124,7 @@ def command(
                 if not several:
                     raise
                 failed = True
-                click.echo(f"error: {_input.shown(file)}: {error}", err=True)
+                warn(f"error: {_input.shown(file)}: {error}")
                 continue
             beside = _beside(file, target)
             reference = result.instance.model_copy(update={"file": beside})
@@ -131,11 +133,11 @@ def command(
             if as_json:
                 click.echo(json.dumps(result.to_json()))
             elif quiet:
-                out.print(_line(_input.shown(file), result), markup=False, soft_wrap=True)
+                say(out, _line(_input.shown(file), result))
             else:
-                out.print(certificate(instance, result))
+                show_certificate(out, instance, result)
                 if target is not None and unsaved is None:
-                    out.print(f"written to {target}", markup=False, soft_wrap=True)
+                    say(out, f"written to {target}")
             if unsaved is not None:
                 raise unsaved
             if not (quiet or as_json):
@@ -168,7 +170,7 @@ def _loaded(files: tuple[str, ...]) -> tuple[dict[str, Instance], bool]:
         except OptschedError as error:
             if len(files) == 1:
                 raise
-            click.echo(f"error: {error}", err=True)
+            warn(f"error: {error}")
     return found, len(found) < len(set(files))
 
 

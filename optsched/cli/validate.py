@@ -7,6 +7,7 @@ import json
 import click
 
 from optsched.cli import _input, _known
+from optsched.cli._lines import told, warn
 from optsched.errors import OptschedError
 
 
@@ -29,14 +30,14 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
             if as_json:
                 click.echo(json.dumps({"file": shown, "ok": False, "error": str(error)}))
             else:
-                click.echo(f"error: {error}", err=True)
+                warn(f"error: {error}")
             continue
         note = _known.note(instance, file)
         if as_json:
-            told = {"problem": instance.problem, "name": instance.name, "jobs": instance.job_count, "sha256": instance.sha256}
-            click.echo(json.dumps({"file": shown, "ok": True, **told, "summary": instance.summary(), "note": note}))
+            what = {"problem": instance.problem, "name": instance.name, "jobs": instance.job_count, "sha256": instance.sha256}
+            click.echo(json.dumps({"file": shown, "ok": True, **what, "summary": instance.summary(), "note": note}))
             continue
-        click.echo(f"{shown}: ok, {instance.problem} {instance.name!r}: {instance.summary()}")
+        told(f"{shown}: ok, {instance.problem} {instance.name!r}: {instance.summary()}")
         if note:
-            click.echo(note, err=True)
+            warn(note)
     return 2 if bad else 0

@@ -6,6 +6,7 @@ import json
 
 import click
 
+from optsched.cli._lines import say
 from optsched.cli._show import console
 
 PACKAGES = (
@@ -28,6 +29,6 @@ def command(as_json: bool) -> None:
         return
     out = console()
     for name, number in found.items():
-        out.print(f"{name:<12} {number}")
+        say(out, f"{name:<12} {number}")
     for name, state in states.items():
-        out.print(f"backend {name:<8} {state}", soft_wrap=True)
+        say(out, f"backend {name:<8} {state}")

@@ -59,10 +59,12 @@ def test_bounds_that_cannot_be_used(examples: Path, solved: Path, bare: Path, tm
     assert "finite number" in one_line(run("check", examples / SMALL, bare, "--bound", "nan"))
     edited = tmp_path / "edited.json"
     edited.write_text(solved.read_text().replace('"bound": 118.0', '"bound": 117.0').replace('"gap": 0.0', '"gap": 0.1'))
-    assert "has no bound to use: edited" in one_line(run("check", examples / SMALL, bare, "--bound", edited))
+    assert "edited.json: the bound cannot be trusted: edited" in one_line(
+        run("check", examples / SMALL, bare, "--bound", edited)
+    )
     other = tmp_path / "other.json"
     assert run("solve", examples / "geo-small.json", "--method", "greedy", "-q", "-o", other).returncode == 0
-    assert "has no bound to use: other problem" in one_line(run("check", examples / SMALL, bare, "--bound", other))
+    assert "other.json: the bound is of" in one_line(run("check", examples / SMALL, bare, "--bound", other))
 
 
 def test_json_names_every_broken_rule(examples: Path, bare: Path) -> None:

@@ -1,0 +1,78 @@
+"""Standard output that may be full, closed, or read by nobody any more."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from typing import Any
+
+STDOUT = 1
+
+
+class _Output(io.FileIO):
+    """Standard output, which remembers why something could not be written: nobody else would, once that has been tried."""
+
+    failed: OSError | None = None
+    none = False
+
+    def write(self, data: Any) -> int:
+        """Write to the descriptor."""
+        try:
+            if self.none:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            return super().write(data)
+        except BrokenPipeError:
+            raise  # the reader left, e.g. `| head`
+        except OSError as error:
+            self.failed = error
+            raise
+
+
+_output: _Output | None = None
+
+
+def open_output() -> None:
+    """Take standard output; where it is closed keep its descriptor, which the next file to be opened would get."""
+    global _output
+    if sys.stdout is not sys.__stdout__:  # somebody else's, a test's for instance
+        return
+    given = sys.stdout
+    with contextlib.suppress(OSError, ValueError):
+        if given is None:
+            _to_nowhere()
+        _output = _Output(STDOUT, "w", closefd=False)
+        _output.none = given is None
+        how = ("utf-8", None) if given is None else (given.encoding, given.errors)
+        lines = given is not None and given.line_buffering
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_output), *how, line_buffering=lines)
+
+
+def flushed() -> OSError | None:
+    """Why what has been printed cannot be written; None where it is, or where its reader has left."""
+    with contextlib.suppress(OSError, AttributeError):
+        sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up()
+    except OSError as error:
+        return error
+    return None if _output is None else _output.failed
+
+
+def give_up() -> None:
+    """Nothing more comes out, also of what waits to be written when Python ends."""
+    if _output is not None:
+        _output.none = False
+    with contextlib.suppress(OSError):
+        _to_nowhere()
+
+
+def _to_nowhere() -> None:
+    handle = os.open(os.devnull, os.O_WRONLY)
+    if handle != STDOUT:
+        os.dup2(handle, STDOUT)
+        os.close(handle)
