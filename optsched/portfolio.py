@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from optsched.certificate import relative_gap
 from optsched.errors import OptschedError
 from optsched.exact import Exact
 from optsched.instances.base import Instance
@@ -172,7 +173,7 @@ class _Run:
     def _gap(self) -> float | None:
         if self.best is None or self.bounding is None or self.best.objective is None or self.bounding.bound is None:
             return None
-        return abs(self.best.objective - self.bounding.bound) / max(abs(self.best.objective), 1e-9)
+        return relative_gap(self.best.objective, self.bounding.bound)
 
     def _closed(self) -> bool:
         gap = self._gap()

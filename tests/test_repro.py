@@ -200,14 +200,14 @@ def confirmed(name: str, **how: Any) -> optsched.Result:
 
 @pytest.mark.parametrize("method", ["decomposition", "auto", "exact"])
 def test_prices_summed_over_slots_are_charged(method: str) -> None:
-    """A slot with room for a billionth prices an NCU at 1e19: its digits are lost in all later slots, and the bound was 604 off."""
+    """A slot with room for a billionth prices an NCU at 1e19, and later slots lose their digits: the bound was 604 off."""
     confirmed("vcc-summed-prices", method=method)
 
 
 @pytest.mark.parametrize("name", ["geo-idle-cancels", "geo-idle-cancels-2"])
 @pytest.mark.parametrize("method", ["decomposition", "auto", "exact"])
 def test_prices_of_either_sign_cancel_exactly(name: str, method: str) -> None:
-    """The idle system costs nothing: 5e-21 by the referee, or 3e-18 by the model, was a CertificateError or a better optimum."""
+    """The idle system costs nothing: 5e-21 by the referee, or 3e-18 by the model, was better than the optimum."""
     assert confirmed(name, method=method).objective == 0.0
 
 

@@ -48,9 +48,9 @@ class Recreate:
             packing.remove(job)
         jobs = local[np.concatenate([here, waiting])]
         priced = rng.random() < 0.7
-        wish = self.pricing.reduced
+        score = self.pricing.reduced
         order = jobs[np.argsort(self._rank(jobs))].tolist()
-        new = [job for job in order if packing.insert_best(job, wish[packing.options(job)] if priced else None)]
+        new = [job for job in order if packing.insert_best(job, score[packing.options(job)] if priced else None)]
         if packing.value >= before + temperature * math.log(1.0 - rng.random()):
             return
         for job in new:

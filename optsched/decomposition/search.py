@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.certificate import relative_gap
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
@@ -77,7 +78,7 @@ class Search:
         if self.monitor.stopping:
             return self.monitor.stopping
         bound = None if self.monitor.bound is None else -self.monitor.bound
-        gap = None if bound is None else (bound - self.value) / max(abs(self.value), 1e-9)
+        gap = relative_gap(self.value, bound)
         if gap is not None and gap <= 1e-9:
             return "optimal"
         rounds = self.stop.iterations

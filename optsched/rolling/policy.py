@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from optsched.errors import OptschedError
 from optsched.family import Heuristic
 from optsched.instances.base import Instance
-from optsched.registry import added, family, is_reference, named
+from optsched.instances.plain import plain
+from optsched.referee import parse
+from optsched.registry import added, guarded, is_reference, made, named
 from optsched.schedules.base import Schedule
 
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
@@ -118,10 +120,11 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
     OptschedError : the family has no replay.
     """
     from optsched.methods import bounding
+    from optsched.methods import heuristics as heuristics_of
     from optsched.rolling.horizon import RollingHorizon
     from optsched.rolling.online import online_of
 
-    own, heuristics = online_of(problem).policies, family(problem).heuristics()
+    own, heuristics = online_of(problem).policies, heuristics_of(problem)
     found = {name: heuristic_policy(name, construct) for name, construct in heuristics.items()} | dict(own)
     rolling = {f"rolling:{name}": partial(RollingHorizon, problem, name) for name in (*bounding(problem), *heuristics)}
     return found | {name: factory for name, factory in rolling.items() if name not in own}
@@ -137,28 +140,71 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
     from optsched.rolling.online import online_of
 
     known, arguments = policies(problem), online_of(problem).parametric_policies
+    foreign = added("policies", (*known, *arguments))
     if name in known:
         return known[name](settings)
     word, _, rest = name.partition(":")
     if word in arguments and rest:
         return arguments[word](rest, settings)
-    if name in added("policies"):
-        return _foreign(added("policies")[name], settings)
+    if name in foreign:
+        return _foreign(foreign[name], settings, typed=False)
     if is_reference(name) and word != "rolling":
-        return _foreign(name, settings)
-    raise OptschedError(f"{problem} has no policy {name!r}, it has: {', '.join([*known, *added('policies')])}")
+        return _foreign(name, settings, typed=True)
+    raise OptschedError(f"{problem} has no policy {name!r}, it has: {', '.join([*known, *foreign])}")
 
 
-def _foreign(reference: str, settings: Settings) -> Policy[Instance, Schedule]:
+def _foreign(reference: str, settings: Settings, *, typed: bool) -> Policy[Instance, Schedule]:
     """Somebody else's policy: an object, or a class or function without arguments that makes one.
 
     Raises
     ------
-    OptschedError : it is none.
+    OptschedError : it is none, or making it raises.
     """
     settings.allow(reference)
-    found = named(reference)
-    made = found() if callable(found) and not (hasattr(found, "decide") and not isinstance(found, type)) else found
-    if not (hasattr(made, "decide") and hasattr(made, "reset")):
-        raise OptschedError(f"{reference} is no policy: it needs reset(seed) and decide(snapshot), got {made!r}")
-    return made
+    found = named(reference, typed=typed)
+    if isinstance(found, type) or not hasattr(found, "decide"):
+        found = made(reference, typed=typed, functions=True)
+    if not (hasattr(found, "decide") and hasattr(found, "reset")):
+        raise OptschedError(f"{reference} is no policy: it needs reset(seed) and decide(snapshot), got {found!r:.80}")
+    return shielded(reference, cast("Policy[Instance, Schedule]", found))
+
+
+def shielded(name: str, policy: Policy[Instance, Schedule]) -> Policy[Instance, Schedule]:
+    """Somebody else's policy, which may decide by a dict, and whose `sys.exit` ends no replay."""
+    return ShieldedLasting(name, policy) if isinstance(policy, Lasting) else Shielded(name, policy)
+
+
+class Shielded:
+    """A policy of somebody else's. What `decide` raises stays as it is, for the replay to tell, but for an exit."""
+
+    def __init__(self, name: str, policy: Any) -> None:
+        self.name, self.policy = name, policy
+
+    def reset(self, seed: int) -> None:
+        """Forget everything."""
+        with guarded(self.name, "reset"):
+            self.policy.reset(seed)
+
+    def decide(self, snapshot: Instance) -> Schedule:
+        """The policy's decision, a dict read as the schedule that it is."""
+        try:
+            decision = self.policy.decide(snapshot)
+        except SystemExit as error:
+            raise RuntimeError(f"SystemExit: {error}") from error
+        if isinstance(decision, Mapping):
+            return parse(snapshot.problem, plain(decision), f"{self.name} returned")
+        return cast(Schedule, decision)
+
+
+class ShieldedLasting(Shielded):
+    """One that a checkpoint can keep."""
+
+    def state(self) -> State:
+        """What the policy remembers."""
+        with guarded(self.name, "state"):
+            return self.policy.state()
+
+    def restore(self, state: State) -> None:
+        """Make it remember that."""
+        with guarded(self.name, "restore"):
+            self.policy.restore(state)

@@ -72,8 +72,7 @@ class Arrivals:
 class BidPricePolicy(Generic[I, S]):
     """The recommended rolling policy of deferrable and geo.
 
-    A family's module lists the options of a snapshot (`listed`), submits a job again at another slot (`at`), says which share
-    of the prices counts (`TRUST`) and up to how many options a plan of the known jobs is made exactly (`EXACT`).
+    What it asks of the family is its `BidPricing`.
     """
 
     def __init__(self, family: str, settings: Settings) -> None:

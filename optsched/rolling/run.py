@@ -115,7 +115,7 @@ class Run:
 
     simulator: Simulator[Instance, Schedule]
     policy: Policy[Instance, Schedule]
-    rescue: Callable[[Instance, int], Schedule]
+    fallback: Callable[[Instance, int], Schedule]
     seed: int
     name: str
     on_failure: OnFailure = "raise"
@@ -143,7 +143,7 @@ class Run:
             if failure is not None:
                 self.meet(failure, simulator.now_s)
             if part is None:
-                part = simulator.present(self.rescue(snapshot, self.seed))
+                part = simulator.present(self.fallback(snapshot, self.seed))
             seconds = time.perf_counter() - began
         check()  # a policy that was interrupted may have decided all the same
         row: dict[str, Any] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}

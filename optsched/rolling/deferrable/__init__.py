@@ -2,7 +2,7 @@
 
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.rolling.deferrable.policies import (
-    EXACT,
+    EXACT_LIMIT,
     FALLBACK,
     POLICIES,
     PRICE_DISCOUNT,
@@ -22,7 +22,7 @@ ONLINE = Online[DeferrableInstance, DeferrableSchedule](
     fallback=FALLBACK,
     shift_plan=shift_plan,
     truncate_window=truncate_window,
-    bid_pricing=BidPricing(Job, options, resubmit, PRICE_DISCOUNT, EXACT),
+    bid_pricing=BidPricing(Job, options, resubmit, PRICE_DISCOUNT, EXACT_LIMIT),
 )
 
 __all__ = ["ONLINE", "DeferrableSimulator", "of_starts"]

@@ -16,7 +16,7 @@ from optsched.rolling.slots import whole_slots
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 PRICE_DISCOUNT = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
-EXACT = 4_000  # options
+EXACT_LIMIT = 4_000  # options
 
 FALLBACK = greedy
 

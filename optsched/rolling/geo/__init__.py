@@ -2,7 +2,7 @@
 
 from optsched.instances.geo import GeoInstance, Job
 from optsched.rolling.geo.policies import (
-    EXACT,
+    EXACT_LIMIT,
     FALLBACK,
     POLICIES,
     PRICE_DISCOUNT,
@@ -22,7 +22,7 @@ ONLINE = Online[GeoInstance, GeoSchedule](
     fallback=FALLBACK,
     shift_plan=shift_plan,
     truncate_window=truncate_window,
-    bid_pricing=BidPricing(Job, options, resubmit, PRICE_DISCOUNT, EXACT),
+    bid_pricing=BidPricing(Job, options, resubmit, PRICE_DISCOUNT, EXACT_LIMIT),
 )
 
 __all__ = ["ONLINE", "GeoSimulator", "of_starts"]

@@ -19,7 +19,7 @@ from optsched.rolling.slots import whole_slots
 from optsched.schedules.geo import GeoSchedule, Start
 
 PRICE_DISCOUNT = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
-EXACT = 0  # options
+EXACT_LIMIT = 0  # options
 
 FALLBACK = greedy
 
