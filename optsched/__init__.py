@@ -141,7 +141,7 @@ sys.modules[__name__].__class__ = _Package
 
 def solve(
     instance: Instance[S, Schedule],
-    method: str | Method[Any] | Callable[..., Schedule] | None = None,
+    method: str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]] | None = None,
     *,
     time_limit: float | None = None,
     gap: float | None = None,
@@ -163,8 +163,8 @@ def solve(
         What is given.
     method
         A name of `methods`, ``module:object``, a `Method`, or a heuristic: a function of an instance (and of ``seed``, if it
-        likes) that returns a schedule. By default ``auto``, a portfolio within the limits; ``exact`` where `backend`,
-        `formulation`, `threads` or `options` say how.
+        likes) that returns a schedule, or the dict of one. By default ``auto``, a portfolio within the limits; ``exact`` where
+        `backend`, `formulation`, `threads` or `options` say how.
     time_limit
         Seconds of wall time, building included.
     gap
@@ -223,7 +223,7 @@ def solve(
 
 
 def _method(
-    instance: Instance, method: str | Method[Any] | Callable[..., Schedule] | None, **configuration: Any
+    instance: Instance, method: str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]] | None, **configuration: Any
 ) -> Method[Any]:
     if method is None or isinstance(method, str):
         from optsched.methods import method as named  # Pyomo is loaded only when something is solved
@@ -348,7 +348,7 @@ def replay(
 
 def compare(
     instance: Instance,
-    methods: Iterable[str | Method[Any] | Callable[..., Schedule]] = (),
+    methods: Iterable[str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]]] = (),
     policies: Iterable[str | Policy[Any, Schedule]] = (),
     **options: Any,
 ) -> pd.DataFrame:
@@ -380,4 +380,4 @@ def compare(
     from optsched.judging import expect_instance
 
     expect_instance(instance)
-    return compared(instance, [_method(instance, method) for method in methods], policies, **options)
+    return compared(instance, methods, policies, **options)

@@ -1,52 +1,182 @@
-"""A method or a heuristic of one's own: an object or a function instead of a name."""
+"""Somebody else's methods and heuristics: objects, and what plug-ins and ``module:object`` name. None is believed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from functools import partial
+from inspect import unwrap
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from optsched.errors import OptschedError
+from optsched.errors import CertificateError, OptschedError
+from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_options
 from optsched.instances.base import Instance
-from optsched.methods import HeuristicMethod, Method
+from optsched.instances.plain import plain
+from optsched.referee import parse
+from optsched.registry import family, family_of, guarded, usable_families
+from optsched.result import Result
+from optsched.scaffold import Report
 from optsched.schedules.base import Schedule
+from optsched.stop import Spare, Stop
 
 if TYPE_CHECKING:
-    from optsched.stop import Spare
+    from optsched.methods import Method
 
-OURS = ("seed", "spare")  # what a heuristic is given, where it takes it
+Kinds = tuple[type[Instance], ...]
 
 
-def as_method(given: Method[Any] | Callable[..., Schedule], options: Mapping[str, Any] | None = None) -> Method[Instance]:
+@dataclass(frozen=True)
+class ForeignMethod:
+    """A method that is not believed: the referee judges what it returns.
+
+    Attributes
+    ----------
+    name
+        For messages.
+    method
+        Somebody else's.
+    kinds
+        Instances that it takes.
+    """
+
+    name: str
+    method: Method[Any]
+    kinds: Kinds
+
+    def __call__(
+        self,
+        instance: Instance,
+        *,
+        stop: Stop | None = None,
+        seed: int = 0,
+        start: Schedule | Result | None = None,
+        progress: Report | None = None,
+    ) -> Result:
+        """Call it, and judge.
+
+        Raises
+        ------
+        OptschedError
+            It does not take the instance, raises, or returns no result.
+        CertificateError
+            The referee refuses the result.
+        """
+        _expect(self.name, self.kinds, instance)
+        with guarded(self.name):
+            result: object = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
+        if not isinstance(result, Result):
+            way = "optsched.certify(instance, schedule, bound) makes one"
+            raise OptschedError(f"{self.name} returned {_told(result)}, expected an optsched.Result: {way}")
+        broken = result.verify(instance)
+        if broken:
+            raise CertificateError(f"{self.name} returned a result that the referee refuses: {broken[0]}")
+        return result
+
+
+def as_method(
+    given: Method[Any] | Callable[..., object], options: Mapping[str, Any] | None = None, name: str | None = None
+) -> Method[Instance]:
     """The method that an object is: what takes a ``stop`` is one, what takes an instance is a heuristic.
 
     Parameters
     ----------
     given
-        As `optsched.Method`; or a function of an instance, and if it likes of ``seed`` and ``spare``, that returns a schedule.
+        As `optsched.Method`, or a class of such; or a function of an instance, and if it likes of ``seed`` and ``spare``, that
+        returns a schedule, the dict of one, or a result.
     options
-        Further arguments of the function, by name.
+        Further arguments of the class or function, by name.
+    name
+        What it is called in messages and results; by default by its own name.
 
     Raises
     ------
     OptschedError
-        It cannot be called, is a class, or does not take the options.
+        It cannot be called, or does not take the options.
     """
-    options = dict(options or {})
-    if not callable(given) or isinstance(given, type):
+    if isinstance(given, ForeignMethod | HeuristicMethod) and not options:
+        return given
+    called = name or str(getattr(given, "__name__", type(given).__name__))
+    if not callable(given):
         raise OptschedError(f"a method is a name or something to call with an instance, got {given!r:.60}")
-    takes = signature(given).parameters
-    name = getattr(given, "__name__", type(given).__name__)
-    known = [] if "stop" in takes else [word for word in list(takes)[1:] if word not in OURS]
-    for word in options:
-        if word not in known:
-            raise OptschedError(f"method {name} has no option {word!r}, it has: {', '.join(known) or 'none'}")
+    options, found = dict(options or {}), cast("Callable[..., object]", given)
+    read = read_options(called, found, options) if isinstance(given, type) else {}
+    if isinstance(given, type):
+        with guarded(called, "making it"):
+            found = cast("Callable[..., object]", given(**read))
+        options = {}
+        if not callable(found):
+            raise OptschedError(f"{called} is no method: what it makes cannot be called with an instance")
+    kinds, takes = instances_of(found), [p.name for p in parameters(called, found)]
     if "stop" in takes:
-        return cast("Method[Instance]", given)
-    construct = cast("Callable[..., Schedule]", given)
+        if options:
+            raise OptschedError(f"method {called} has no option {next(iter(options))!r}, it has: none")
+        return ForeignMethod(called, cast("Method[Any]", found), kinds)
+    further = read_options(called, found, options)
+    ours = [word for word in OURS if word in takes]
 
     def heuristic(instance: Instance, seed: int = 0, *, spare: Spare | None = None) -> Schedule:
-        ours = {word: value for word, value in zip(OURS, (seed, spare), strict=True) if word in takes}
-        return construct(instance, **ours, **options)
+        _expect(called, kinds, instance)
+        known = {"seed": seed, "spare": spare}
+        with guarded(called):
+            returned = found(instance, **{word: known[word] for word in ours}, **further)
+        return as_schedule(called, instance, returned)
 
-    return HeuristicMethod(name, heuristic, options)
+    return HeuristicMethod(called, heuristic, read | further)
+
+
+def as_schedule(name: str, instance: Instance, returned: object) -> Schedule:
+    """The schedule that somebody else's code returned for an instance: one, the dict of one, or a result.
+
+    Raises
+    ------
+    OptschedError
+        It is none of these.
+    """
+    if isinstance(returned, Result):
+        returned = returned.schedule
+    if isinstance(returned, Mapping):
+        return parse(instance.problem, plain(returned), f"{name} returned")
+    if not isinstance(returned, Schedule):
+        kinds = " or ".join(kind.__name__ for kind in family_of(instance).schedules)
+        raise OptschedError(f"{name} returned {_told(returned)}, expected a {kinds} or the dict of one")
+    return returned
+
+
+def instances_of(found: object) -> Kinds:
+    """Which instances a method or heuristic takes, as the annotation of its first parameter says; else any.
+
+    Parameters
+    ----------
+    found
+        A function, a class of methods, or an object to be called.
+    """
+    call: Any = found
+    while isinstance(call, partial):
+        call = call.func
+    if isinstance(call, type) or not hasattr(call, "__code__"):
+        call = call.__call__
+    hints = [p.annotation for p in parameters(repr(found), call) if p.name != "self"]
+    hint: object = hints[0] if hints else None
+    if isinstance(hint, str):
+        hint = _evaluated(hint, getattr(unwrap(call), "__globals__", {}))
+    kinds = tuple(kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and issubclass(kind, Instance))
+    return kinds or (Instance,)
+
+
+def _evaluated(hint: str, names: dict[str, Any]) -> object:
+    """What an annotation means, as typing.get_type_hints reads it; by its last word where only type checkers import it."""
+    try:
+        return eval(hint, names)
+    except Exception:
+        classes = [family(problem).instance for problem in usable_families()]
+        return next((kind for kind in classes if kind.__name__ == hint.split(".")[-1]), None)
+
+
+def _expect(name: str, kinds: Kinds, instance: Instance) -> None:
+    if not isinstance(instance, kinds):
+        of = " or ".join(kind.__dict__.get("problem", kind.__name__) for kind in kinds)
+        raise OptschedError(f"method {name} is for {of}, not for {instance.problem}")
+
+
+def _told(returned: object) -> str:
+    return "None" if returned is None else f"a {type(returned).__name__}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
-from optsched.registry import added, families
+from optsched.registry import added, families, named, skipping
 
 if TYPE_CHECKING:
     from optsched.methods import MethodInfo
@@ -49,9 +49,16 @@ def policies(problem: str | Instance) -> list[str]:
     OptschedError
         There is no such family, or it has no replay.
     """
-    from optsched.rolling.policy import policies as named
+    from optsched.rolling.online import online_of
+    from optsched.rolling.policy import policies as known
 
-    return [*named(_family(problem)), *added("policies")]
+    own = known(_family(problem))
+    found = [*own]
+    for name, reference in added("policies", (*own, *online_of(_family(problem)).parametric_policies)).items():
+        with skipping(f"policy {name!r}"):
+            named(reference)
+            found.append(name)
+    return found
 
 
 def backends() -> dict[str, str | None]:
@@ -59,7 +66,7 @@ def backends() -> dict[str, str | None]:
     from optsched.solvers import BACKENDS, backend
 
     found: dict[str, str | None] = {name: known.unavailable() for name, known in BACKENDS.items()}
-    for name in added("backends"):
+    for name in added("backends", BACKENDS):
         try:
             backend(name)
             found[name] = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.files import validated
-from optsched.registry import family, family_of
+from optsched.registry import family, family_of, of_family, own_families
 from optsched.schedules.base import Evaluation, Schedule, Violation
 
 
@@ -33,7 +34,8 @@ def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
     OptschedError
         The schedule is of another family.
     """
-    return family_of(instance).evaluate(instance, _fitting(instance, schedule))
+    fitting = _fitting(instance, schedule)
+    return of_family(instance.problem, lambda family: family.evaluate(instance, fitting))
 
 
 def check(instance: Instance, schedule: Schedule) -> list[Violation]:
@@ -44,12 +46,21 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     OptschedError
         The schedule is of another family.
     """
-    return family_of(instance).check(instance, _fitting(instance, schedule))
+    fitting = _fitting(instance, schedule)
+    return of_family(instance.problem, lambda family: family.check(instance, fitting))
 
 
 def _fitting(instance: Instance, schedule: Schedule) -> Schedule:
     kinds = family_of(instance).schedules
     if not isinstance(schedule, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)
-        raise OptschedError(f"{instance.problem} is decided by a {expected}, got a {type(schedule).__name__}")
+        said = f"{instance.problem} is decided by a {expected}, got a {type(schedule).__name__}"
+        raise OptschedError(said + (f"; {_reader(instance)} reads one" if isinstance(schedule, Mapping) else ""))
     return schedule
+
+
+def _reader(instance: Instance) -> str:
+    """What makes a schedule of a dict, as a user types it."""
+    first = family_of(instance).schedules[0]
+    own = instance.problem in own_families()
+    return f"optsched.{instance.problem}.Schedule.from_dict" if own else f"{first.__name__}.from_dict"

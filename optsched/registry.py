@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from optsched.errors import OptschedError
@@ -18,28 +22,108 @@ if TYPE_CHECKING:
     from optsched.family import Family
 
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+T = TypeVar("T")
 GROUPS = ("families", "methods", "backends", "policies", "importers")
 OWN = Path(__file__).parent / "families"
 
+log = logging.getLogger(__name__)
+
 
 @cache
-def added(group: str) -> dict[str, str]:
-    """What installed distributions add to a group (``methods``, ...): ``module:object`` by name.
+def _points(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name.
 
     Raises
     ------
     OptschedError
-        Two of them add the same name.
+        Two distributions add the same name.
     """
-    found: dict[str, str] = {}
+    found: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"optsched.{group}"):
-        if found.setdefault(point.name, point.value) != point.value:
-            raise OptschedError(f"two plug-ins add {point.name!r} to {group}: {found[point.name]} and {point.value}")
+        first = found.setdefault(point.name, point)
+        if first.value != point.value:
+            who = f"{first.value} of {_distribution(first)} and {point.value} of {_distribution(point)}"
+            raise OptschedError(f"two plug-ins add {point.name!r} to {group}: {who}")
     return found
 
 
-def named(reference: str) -> object:
-    """The object that ``module:object`` names; modules of the working directory are found too.
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an unknown distribution"
+
+
+def added(group: str, ours: Collection[str] = ()) -> dict[str, str]:
+    """What installed distributions add to a group (``methods``, ...): ``module:object`` by name.
+
+    Parameters
+    ----------
+    group
+        One of `GROUPS`.
+    ours
+        Names that no plug-in may take.
+
+    Raises
+    ------
+    OptschedError
+        Two of them add the same name, or one adds a name of ours.
+    """
+    found = _points(group)
+    for name in sorted(found.keys() & set(ours)):
+        who = _distribution(found[name])
+        raise OptschedError(f"the distribution {who} adds {name!r} to {group}, a name of optsched's own: uninstall {who}")
+    return {name: point.value for name, point in found.items()}
+
+
+@contextmanager
+def guarded(reference: str, doing: str = "") -> Iterator[None]:
+    """Around code of somebody else's: what it raises becomes one line that names it; Ctrl-C and our own errors pass.
+
+    Parameters
+    ----------
+    reference
+        Whose code it is.
+    doing
+        What it does, where its call alone would not say so, e.g. ``"making it"``.
+
+    Raises
+    ------
+    OptschedError
+        It raised an exception, or asked to leave the program.
+    """
+    try:
+        yield
+    except OptschedError:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and type(error) is not SystemExit:
+            raise  # a thread of ours that is ended
+        who = f"{reference}: {doing}" if doing else reference
+        told = f"{who} raised {type(error).__name__}" + (f": {error}" if str(error) else "")
+        raise OptschedError(" ".join(told.split())) from error
+
+
+@contextmanager
+def skipping(what: str) -> Iterator[None]:
+    """Around one entry of a list: if it cannot be used, a warning says so, once, and the list goes on without it."""
+    try:
+        yield
+    except OptschedError as error:
+        _warn(f"{what} is left out: {error}")
+
+
+@cache
+def _warn(told: str) -> None:
+    log.warning("%s", told)
+
+
+def named(reference: str, *, typed: bool = False) -> object:
+    """The object that ``module:object`` names.
+
+    Parameters
+    ----------
+    reference
+        As in ``package.module:object``.
+    typed
+        Whether a user typed it: modules of the working directory are found too then, after those that are installed.
 
     Raises
     ------
@@ -47,21 +131,51 @@ def named(reference: str) -> object:
         There is no such module or object, or the module fails while it is loaded.
     """
     place, _, path = reference.partition(":")
-    here = str(Path.cwd())
+    here = str(Path.cwd()) if typed else None
+    if here is not None:
+        sys.path.append(here)
     try:
-        sys.path.insert(0, here)
-        found: object = import_module(place)
-    except ModuleNotFoundError as error:
-        raise OptschedError(f"{reference}: no module {error.name!r}") from None
-    except Exception as error:
-        raise OptschedError(f"{reference}: loading {place} raised {type(error).__name__}: {error}") from error
+        with guarded(reference, f"loading {place}"):
+            found: object = import_module(place)
+    except OptschedError as error:
+        if isinstance(error.__cause__, ModuleNotFoundError):
+            raise OptschedError(f"{reference}: no module {error.__cause__.name!r}") from None
+        raise
     finally:
-        sys.path.remove(here)
-    for part in path.split("."):
-        if not hasattr(found, part):
-            raise OptschedError(f"{reference}: {place} has no {path!r}")
-        found = getattr(found, part)
+        if here is not None and here in sys.path:
+            del sys.path[len(sys.path) - 1 - sys.path[::-1].index(here)]  # the last: others may have put it there before
+    with guarded(reference, "looking it up"):
+        for part in path.split("."):
+            if not hasattr(found, part):
+                raise OptschedError(f"{reference}: {place} has no {path!r}")
+            found = getattr(found, part)
     return found
+
+
+def made(
+    reference: str, *, typed: bool = False, functions: bool = False, options: Mapping[str, object] = MappingProxyType({})
+) -> object:
+    """The object that ``module:object`` names; where that is a class, one of it.
+
+    Parameters
+    ----------
+    reference, typed
+        As for `named`.
+    functions
+        Whether a function is called too.
+    options
+        What the class is called with.
+
+    Raises
+    ------
+    OptschedError
+        There is none, or it raises.
+    """
+    found = named(reference, typed=typed)
+    if not (isinstance(found, type) or (functions and callable(found))):
+        return found
+    with guarded(reference, "making it"):
+        return found(**options)
 
 
 def is_reference(name: str) -> bool:
@@ -71,10 +185,32 @@ def is_reference(name: str) -> bool:
 
 
 @cache
+def own_families() -> tuple[str, ...]:
+    """Names of our own families, one a module of families/."""
+    return tuple(sorted(module.name for module in iter_modules([str(OWN)])))
+
+
+@cache
 def families() -> tuple[str, ...]:
-    """Names of the families: our own, one a module of families/, and those that plug-ins add."""
-    own = {module.name for module in iter_modules([str(OWN)])}
-    return tuple(sorted(own | added("families").keys()))
+    """Names of the families: our own, and those that plug-ins add.
+
+    Raises
+    ------
+    OptschedError
+        A plug-in takes a name of ours: its referee would judge in place of ours.
+    """
+    own = own_families()
+    return tuple(sorted({*own, *added("families", own)}))
+
+
+def usable_families() -> list[str]:
+    """Names of the families that can be loaded; a warning tells of each other."""
+    found = []
+    for name in families():
+        with skipping(f"family {name!r}"):
+            family(name)
+            found.append(name)
+    return found
 
 
 @cache
@@ -91,14 +227,35 @@ def family(name: str) -> Family[Instance, Schedule]:
     if name not in families():
         raise OptschedError(f"there is no family {name!r}, there are: {', '.join(families())}")
     reference = added("families").get(name, f"optsched.families.{name}:FAMILY")
-    found = named(reference)
-    if isinstance(found, type):
-        found = found()
-    if not isinstance(found, Family) or found.name != name:
-        raise OptschedError(f"{reference} is not the family {name!r}: expected an optsched.Family of that name, got {found!r}")
+    found = made(reference)
+    if not isinstance(found, Family) or getattr(found, "name", None) != name:
+        expected = f"expected an optsched.Family of that name, got {found!r:.80}"
+        raise OptschedError(f"{reference} is not the family {name!r}: {expected}")
     return cast("Family[Instance, Schedule]", found)
 
 
 def family_of(instance: I) -> Family[I, Schedule]:
     """The family of an instance."""
     return cast("Family[I, Schedule]", family(instance.problem))
+
+
+def of_family(problem: str, part: Callable[[Family[Instance, Schedule]], T]) -> T:
+    """A part of a family; where the family is a plug-in's, what it raises is one line.
+
+    Parameters
+    ----------
+    problem
+        The family's name.
+    part
+        Asks the family for it.
+
+    Raises
+    ------
+    OptschedError
+        There is no such family, or a plug-in's raises.
+    """
+    found = family(problem)
+    if problem in own_families():
+        return part(found)
+    with guarded(added("families")[problem]):
+        return part(found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from optsched.analysis.bounds import Bound, bounded, given_bound, quick_bound
 from optsched.analysis.metrics import METRICS, metrics
+from optsched.custom import as_method
 from optsched.instances.base import Instance
 from optsched.methods import Method, method
 from optsched.result import Result, relative_gap
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def compare(
     instance: Instance,
-    methods: Iterable[str | Method[Instance]] = (),
+    methods: Iterable[str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]]] = (),
     policies: Iterable[str | Policy[Any, Schedule]] = (),
     *,
     time_limit: float | None = 60.0,
@@ -38,7 +39,7 @@ def compare(
     instance
         What is given.
     methods
-        Names of ``optsched methods``, or methods.
+        Names of ``optsched methods``, methods, or heuristics.
     policies
         Names of ``optsched replay --help``, or objects with ``reset(seed)`` and ``decide(snapshot)``.
     time_limit
@@ -50,7 +51,7 @@ def compare(
         replays are held against the family's bound on whoever knows everything, or a better one of the methods.
     on_failure
         Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
-        happened was not its doing.
+        happened was not its doing. Nor has one whose every decision took longer than its budget.
     **replaying
         What `replay` takes besides, e.g. ``forecast="yesterday"``.
 
@@ -78,7 +79,7 @@ def compare(
     import pandas as pd
 
     known = None if bound is None else given_bound(instance, bound)
-    solvers = [method(m, instance.problem) if isinstance(m, str) else m for m in methods]
+    solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in methods]
     solved = [solver(instance, stop=Stop(seconds=time_limit), seed=seed) for solver in solvers]
     played = [replay(instance, p, seed=seed, on_failure=on_failure, **replaying) for p in policies]
     bounds = best_bounds(instance, solved, played, known)
@@ -88,9 +89,10 @@ def compare(
 
 
 def failed(result: Result) -> bool:
-    """Whether somebody else has decided in a policy's place, but for want of time."""
+    """Whether somebody else has decided in a policy's place: once but for want of time, or for want of it always."""
     figures = result.options.get("figures", {})
-    return bool(figures.get("fallbacks", 0) > figures.get("out_of_time", 0))
+    fallbacks, late = figures.get("fallbacks", 0), figures.get("out_of_time", 0)
+    return bool(fallbacks > late or 0 < figures.get("decisions", 0) <= fallbacks)
 
 
 def ranked(results: Iterable[Result]) -> list[Result]:

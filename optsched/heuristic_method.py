@@ -1,0 +1,100 @@
+"""A heuristic as a method, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from typing import Any, cast
+
+from optsched.errors import OptschedError
+from optsched.family import Heuristic
+from optsched.instances.base import Instance
+from optsched.interrupts import asked, listening
+from optsched.scaffold import BaseMethod, Call, Found
+from optsched.schedules.base import Schedule
+from optsched.starts import better, feasible_start
+from optsched.stop import Spare
+
+OURS = ("seed", "spare")  # what a heuristic is given, where it takes it: never options
+MOST = 1e9
+NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True)
+class HeuristicMethod(BaseMethod[Instance]):
+    """A heuristic of heuristics/ as a method: a schedule without a bound."""
+
+    name: str  # type: ignore[misc]  # of each, not of the class
+    construct: Heuristic[Instance, Schedule]
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def search(self, call: Call[Instance]) -> Found:
+        """Construct a schedule; it or the start, whichever is better. What time does not suffice for is left out."""
+        spare = Spare(call.clock, call.until, asked)
+        may_end = call.stop.seconds is not None or listening()
+        schedule = self.construct(call.instance, call.seed, spare=spare if may_end else None)
+        if call.given is not None:
+            schedule = better(call.instance, feasible_start(call.instance, call.given, schedule), schedule)
+        ended = "completed" if not spare.cut else "interrupted" if asked() else "time_limit"
+        return Found(schedule, ended, options=dict(self.options))
+
+
+def read_options(name: str, made: Callable[..., object], options: Mapping[str, object]) -> dict[str, Any]:
+    """The options of what is called with an instance first, or of a class of methods, as it takes them.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    made
+        What takes them: each of its parameters by name but the first of a function, ``seed`` and ``spare``.
+    options
+        By name. Where the default is a number, a number of its kind from 0 on, or the text of one, as a command line gives it.
+
+    Raises
+    ------
+    OptschedError
+        It takes no such option, or not that value.
+    """
+    named = [p for p in parameters(name, made) if p.kind in NAMED]
+    if not isinstance(made, type) and named and named[0].kind is Parameter.POSITIONAL_OR_KEYWORD:
+        named = named[1:]
+    known = {p.name: p.default for p in named if p.name not in OURS}
+    read: dict[str, Any] = {}
+    for key, value in options.items():
+        if key not in known:
+            takes = ", ".join(k if v is Parameter.empty else f"{k} ({v})" for k, v in known.items()) or "none"
+            raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
+        read[key] = _number(name, key, known[key], value) if isinstance(known[key], int | float) else value
+    return read
+
+
+def parameters(name: str, made: Callable[..., object]) -> list[Parameter]:
+    """What something takes.
+
+    Raises
+    ------
+    OptschedError
+        It cannot say so.
+    """
+    try:
+        return list(signature(made).parameters.values())
+    except (TypeError, ValueError):
+        raise OptschedError(f"{name} is no method: it takes no instance") from None
+
+
+def _number(name: str, key: str, default: int | float, value: object) -> int | float:
+    if isinstance(default, bool):
+        words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+        if str(value).lower() not in words:
+            raise OptschedError(f"option {key} of {name} is true or false, got {value!r}")
+        return words[str(value).lower()]
+    kind = int if isinstance(default, int) else float
+    try:
+        number = kind(cast(str, value))
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if not 0 <= number < MOST:
+        raise OptschedError(f"option {key} of {name} is a {'whole ' * (kind is int)}number from 0 on, got {value!r}")
+    return number

@@ -1,0 +1,339 @@
+"""Somebody else's code, by name, `module:object` or object: one line for whatever it does wrong, and nothing is believed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched import deferrable, geo, registry
+from optsched.errors import CertificateError, OptschedError
+from optsched.instances.base import Instance
+from optsched.rolling.policy import policies
+from optsched.solvers import backend
+from optsched.stop import Spare
+
+Distribution = Callable[..., None]
+CACHES = (registry._points, registry._warn, registry.own_families, registry.families, registry.family, policies)
+
+WRONG = """
+import sys
+from optsched import Family, deferrable
+
+def leaves(instance): sys.exit(3)
+def fails(instance): raise ValueError("two\\nlines")
+def nothing(instance): return None
+def text(instance): return "a schedule"
+def as_dict(instance): return {"starts": []}
+def wrong_dict(instance): return {"starts": [{"job": 3}]}
+def only_deferrable(instance: deferrable.Instance): return deferrable.Schedule(starts=())
+def no_result(instance, *, stop=None, seed=0, start=None, progress=None): return {"starts": []}
+
+class Needy:
+    def __init__(self, needed): pass
+    def reset(self, seed): pass
+    def decide(self, snapshot): return None
+
+class Leaves:
+    def __init__(self): sys.exit(3)
+
+class LeavesLater:
+    def reset(self, seed): pass
+    def decide(self, snapshot): sys.exit(3)
+
+class ByDict(LeavesLater):
+    def decide(self, snapshot):
+        from optsched.registry import family_of
+        return family_of(snapshot).heuristics()["greedy"](snapshot, 0).model_dump(mode="json")
+
+class Solver:
+    name, packages = "solver", ()
+    from optsched.solvers import Capabilities
+    capabilities = Capabilities()
+    def unavailable(self): return None
+    def refuse_options(self, options): pass
+    def solve(self, model, form, task, monitor): sys.exit(3)
+
+class Unsure(Solver):
+    def unavailable(self): raise KeyError("why")
+
+class Silent(Solver):
+    def solve(self, model, form, task, monitor): return None
+
+class Broken(Family):
+    name = "broken"
+    def __new__(cls): raise RuntimeError("not today")
+
+class Partly(Family):
+    name, instance, schedules = "partly", deferrable.Instance, (deferrable.Schedule,)
+    def evaluate(self, instance, schedule): raise RuntimeError("no referee")
+    def check(self, instance, schedule): raise RuntimeError("no referee")
+    def heuristics(self): raise RuntimeError("no rules")
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed modules, ``wrong`` among them."""
+    known = set(sys.modules)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "wrong.py").write_text(WRONG)
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    yield tmp_path / "site"
+    for name in set(sys.modules) - known:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def distribution(site: Path) -> Iterator[Distribution]:
+    """Installs distributions, for as long as a test takes."""
+
+    def install(name: str, **points: dict[str, str]) -> None:
+        made = site / f"{name}-1.0.dist-info"
+        made.mkdir()
+        (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [f"[optsched.{group}]\n" + "".join(f"{k} = {v}\n" for k, v in named.items()) for group, named in points.items()]
+        (made / "entry_points.txt").write_text("\n".join(lines))
+        forget()
+
+    yield install
+    forget()
+
+
+def forget() -> None:
+    """What is known of plug-ins."""
+    for known in CACHES:
+        known.cache_clear()
+
+
+@pytest.fixture
+def small(examples: Path) -> geo.Instance:
+    return geo.Instance.load(examples / "geo-small.json")
+
+
+def told(act: Callable[[], object]) -> str:
+    """The one line that it ends with."""
+    with pytest.raises(OptschedError) as caught:
+        act()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_no_plug_in_takes_a_name_of_ours(distribution: Distribution, small: geo.Instance) -> None:
+    distribution("mean", families={"geo": "wrong:Broken"})
+    said = "the distribution mean adds 'geo' to families, a name of optsched's own: uninstall mean"
+    assert told(registry.families) == told(lambda: registry.family("geo")) == told(lambda: optsched.check(small, {})) == said
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "act"),
+    [
+        ("methods", "greedy", lambda i: optsched.solve(i, "greedy")),
+        ("methods", "auto", optsched.solve),
+        ("methods", "randomized-greedy", lambda i: optsched.solve(i, "randomized-greedy")),  # ours, if of another family
+        ("methods", "exact", lambda i: optsched.methods()),
+        ("backends", "highs", lambda i: backend("highs")),
+        ("backends", "scip", lambda i: optsched.backends()),
+        ("policies", "rolling", lambda i: optsched.replay(i, "rolling")),
+        ("policies", "local-fcfs", lambda i: optsched.policies(i)),
+    ],
+)
+def test_no_name_of_ours(
+    distribution: Distribution, small: geo.Instance, group: str, name: str, act: Callable[[Instance], object]
+) -> None:
+    distribution("mean", **{group: {name: "wrong:as_dict"}})
+    assert told(lambda: act(small)).startswith(f"the distribution mean adds {name!r} to {group}, a name of optsched's own")
+
+
+def test_two_of_one_name(distribution: Distribution) -> None:
+    distribution("first", methods={"mine": "wrong:as_dict"})
+    distribution("second", methods={"mine": "wrong:nothing"})
+    said = told(optsched.methods)
+    assert said.startswith("two plug-ins add 'mine' to methods: ")
+    assert "wrong:as_dict of first" in said
+    assert "wrong:nothing of second" in said
+
+
+def test_the_working_directory_is_for_what_is_typed_and_comes_last(
+    distribution: Distribution, site: Path, small: geo.Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "wrong.py").write_text("raise SystemExit('taken from here')")
+    (here / "local.py").write_text("from wrong import as_dict")
+    monkeypatch.chdir(here)
+    before = list(sys.path)
+    assert optsched.solve(small, "local:as_dict").best.jobs_run == 0
+    distribution("near", methods={"near": "nearby:as_dict"})
+    (here / "nearby.py").write_text("from wrong import as_dict")
+    assert told(lambda: optsched.solve(small, "near")) == "nearby:as_dict: no module 'nearby'"
+    assert optsched.solve(small, "nearby:as_dict").best.jobs_run == 0
+    assert sys.path == before
+    monkeypatch.syspath_prepend(str(here))  # as `python -m` does: stays where it was
+    before = list(sys.path)
+    registry.named("local:as_dict", typed=True)
+    assert sys.path == before
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda i: optsched.solve(i, "wrong:leaves"), "wrong:leaves raised SystemExit: 3"),
+        (lambda i: optsched.solve(i, "wrong:fails"), "wrong:fails raised ValueError: two lines"),
+        (
+            lambda i: optsched.solve(i, "wrong:nothing"),
+            "wrong:nothing returned None, expected a GeoSchedule or the dict of one",
+        ),
+        (lambda i: optsched.solve(i, "wrong:text"), "wrong:text returned a str, expected a GeoSchedule or the dict of one"),
+        (lambda i: optsched.solve(i, "wrong:wrong_dict"), "wrong:wrong_dict returned: starts[0].job: "),
+        (lambda i: optsched.solve(i, "wrong:Leaves"), "wrong:Leaves: making it raised SystemExit: 3"),
+        (lambda i: optsched.solve(i, "wrong:Needy"), "wrong:Needy: making it raised TypeError: "),
+        (lambda i: optsched.solve(i, "wrong:no_result"), "wrong:no_result returned a dict, expected an optsched.Result: "),
+        (lambda i: optsched.solve(i, "wrong:WRONG"), "wrong:WRONG: wrong has no 'WRONG'"),
+        (lambda i: optsched.solve(i, "leaving:x"), "leaving:x: loading leaving raised SystemExit"),
+        (lambda i: optsched.solve(i, lambda i: sys.exit(2)), "<lambda> raised SystemExit: 2"),
+        (lambda i: optsched.replay(i, "wrong:Needy"), "wrong:Needy: making it raised TypeError: "),
+        (lambda i: optsched.replay(i, "wrong:Leaves"), "wrong:Leaves: making it raised SystemExit: 3"),
+        (lambda i: optsched.replay(i, "wrong:as_dict"), "wrong:as_dict: making it raised TypeError: "),
+        (
+            lambda i: optsched.replay(i, "wrong:LeavesLater"),
+            "the policy failed at 1,560 s: wrong:LeavesLater raised RuntimeError: SystemExit: 3",
+        ),
+        (lambda i: optsched.solve(i, backend="wrong:Leaves"), "wrong:Leaves: making it raised SystemExit: 3"),
+        (lambda i: optsched.solve(i, backend="wrong:Unsure"), "wrong:Unsure: unavailable() raised KeyError: 'why'"),
+        (lambda i: optsched.solve(i, backend="wrong:Solver"), "wrong:Solver: solve() raised SystemExit: 3"),
+        (lambda i: optsched.solve(i, backend="wrong:Silent"), "wrong:Silent: solve() gave None, expected a SolverResult "),
+    ],
+)
+def test_whatever_it_does_is_one_line(site: Path, small: geo.Instance, act: Callable[[Instance], object], said: str) -> None:
+    (site / "leaving.py").write_text("import sys; sys.exit()")
+    assert told(lambda: act(small)).startswith(said)
+
+
+def test_ctrl_c_and_our_own_errors_pass(small: geo.Instance) -> None:
+    def interrupted(instance: Instance) -> Any:
+        raise KeyboardInterrupt
+
+    def refuses(instance: Instance) -> Any:
+        raise OptschedError("no")
+
+    with pytest.raises(KeyboardInterrupt):
+        optsched.solve(small, interrupted)
+    assert told(lambda: optsched.solve(small, refuses)) == "no"
+
+
+def test_a_family_that_cannot_be_made_leaves_the_others(distribution: Distribution, caplog: pytest.LogCaptureFixture) -> None:
+    distribution("ill", families={"broken": "wrong:Broken"}, methods={"gone": "nowhere:x", "mine": "wrong:only_deferrable"})
+    assert told(lambda: registry.family("broken")) == "wrong:Broken: making it raised RuntimeError: not today"
+    with caplog.at_level(logging.WARNING, logger="optsched.registry"):
+        listed = {info.name: info.families for info in optsched.methods()}
+        optsched.methods()
+    assert (listed["mine"], "gone" in listed) == (("deferrable",), False)
+    assert len(listed["greedy"]) == len(optsched.FACES)
+    assert [record.getMessage() for record in caplog.records] == [
+        "family 'broken' is left out: wrong:Broken: making it raised RuntimeError: not today",
+        "method 'gone' is left out: nowhere:x: no module 'nowhere'",
+    ]
+
+
+def test_a_family_whose_parts_fail(distribution: Distribution, examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    distribution("ill", families={"partly": "wrong:Partly"})
+
+    class PartlyInstance(deferrable.Instance):
+        problem = "partly"
+
+    instance = PartlyInstance.model_validate(optsched.load(examples / "deferrable-small.json").model_dump())
+    assert told(lambda: optsched.solve(instance, "greedy")) == "wrong:Partly raised RuntimeError: no rules"
+    assert (
+        told(lambda: optsched.check(instance, deferrable.Schedule(starts=()))) == "wrong:Partly raised RuntimeError: no referee"
+    )
+    assert "partly" not in {problem for info in optsched.methods() for problem in info.families if info.name == "greedy"}
+
+
+def test_a_policy_that_cannot_be_loaded_leaves_the_others(
+    distribution: Distribution, caplog: pytest.LogCaptureFixture, small: geo.Instance
+) -> None:
+    distribution("ill", policies={"gone": "nowhere:x", "mine": "wrong:ByDict"})
+    assert optsched.policies("geo")[-1] == "mine"
+    assert "gone" not in optsched.policies("geo")
+    assert [record.getMessage() for record in caplog.records] == ["policy 'gone' is left out: nowhere:x: no module 'nowhere'"]
+    assert optsched.replay(small, "mine").best.jobs_run > 0  # its decisions are dicts
+
+
+def test_an_annotation_says_for_which_family(distribution: Distribution, small: geo.Instance, examples: Path) -> None:
+    distribution("some", methods={"mine": "wrong:only_deferrable"})
+    for how in ("mine", "wrong:only_deferrable"):
+        assert told(lambda how=how: optsched.solve(small, how)) == f"method {how} is for deferrable, not for geo"  # type: ignore[misc]
+        assert optsched.solve(optsched.load(examples / "deferrable-small.json"), how).best.jobs_run == 0
+
+    def either(instance: deferrable.Instance | geo.Instance) -> Any:
+        return {"starts": []}
+
+    class Called:
+        def __call__(self, instance: deferrable.Instance) -> Any:
+            return {"starts": []}
+
+    assert optsched.solve(small, either).best.jobs_run == 0
+    for how in (Called(), Called, partial(Called())):  # type: ignore[assignment]
+        assert " is for deferrable, not for geo" in told(lambda how=how: optsched.solve(small, how))  # type: ignore[misc]
+
+
+def test_seed_and_spare_are_no_options(small: geo.Instance) -> None:
+    def mine(instance: Instance, most: int = 3, seed: int = 0, *, scale: Any, spare: Spare | None = None) -> Any:
+        return {"starts": []}
+
+    for word in ("seed", "spare", "instance"):
+        said = told(lambda word=word: optsched.solve(small, mine, options={word: 1}))  # type: ignore[misc]
+        assert said == f"method mine has no option {word!r}, it has: most (3), scale"
+    assert optsched.solve(small, mine, options={"most": "4", "scale": [1]}).options["most"] == 4
+    said = told(lambda: optsched.solve(small, mine, options={"most": "few", "scale": 1}))
+    assert said == "option most of mine is a whole number from 0 on, got 'few'"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"objective": 0.0}, "figure that the referee does not confirm"),
+        ({"bound": -1e9, "gap": 1e9}, "figure that the referee does not confirm"),
+        ({"solution": "optimal", "termination": "optimal"}, "optimal without a proof"),
+        ({"schedule": geo.Schedule(starts=())}, "figure that the referee does not confirm"),
+    ],
+)
+def test_a_result_is_not_believed(small: geo.Instance, change: dict[str, Any], said: str) -> None:
+    honest = optsched.solve(small, "greedy").model_copy(update={"digest": None})
+
+    def mine(
+        instance: Instance, *, stop: Any = None, seed: int = 0, start: Any = None, progress: Any = None
+    ) -> optsched.Result:
+        return honest.model_copy(update=change)
+
+    for act in (lambda: optsched.solve(small, mine), lambda: optsched.compare(small, [mine])):
+        with pytest.raises(CertificateError, match=f"^mine returned a result that the referee refuses: {said}"):
+            act()
+
+
+def test_a_result_of_another_instance(small: geo.Instance) -> None:
+    other = optsched.solve(small.model_copy(update={"name": "another"}), "greedy")
+
+    class Other:
+        def __call__(
+            self, instance: Instance, *, stop: Any = None, seed: int = 0, start: Any = None, progress: Any = None
+        ) -> optsched.Result:
+            return other
+
+    with pytest.raises(CertificateError, match="Other returned a result that the referee refuses: other instance"):
+        optsched.solve(small, Other())
+
+
+def test_a_dict_where_a_schedule_is_expected(small: geo.Instance) -> None:
+    from optsched.referee import check
+
+    said = told(lambda: check(small, {"starts": []}))  # type: ignore[arg-type]
+    assert said == "geo is decided by a GeoSchedule, got a dict; optsched.geo.Schedule.from_dict reads one"
