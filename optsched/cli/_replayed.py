@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from optsched.result import Result
 
 COMPARISON = (".csv", ".json", ".parquet")
+LATE = "+"  # marks who was out of time now and then, and ranks all the same
 PLAIN = ("utilisation", "mean_cap", "mean_slowdown", "mean_bounded_slowdown")  # shown with three digits
 HEADS = {
     "mean_wait_s": "wait s",
@@ -60,10 +61,13 @@ def show_replays(
         _show(out, _of_metrics(results))
     for result in results:
         name, figures = result.options["policy"], result.options["figures"]
-        if failed(result):
-            times = figures["fallbacks"] - figures["out_of_time"]
-            said = f"* {name} failed in {times:,} of {figures['decisions']:,} decisions: a simple rule decided instead"
-            say(out, f"{said}, and its row does not rank")
+        late, decisions = figures["out_of_time"], figures["decisions"]
+        instead = "a simple rule decided instead"
+        if times := figures["fallbacks"] - late:
+            say(out, f"* {name} failed in {times:,} of {decisions:,} decisions: {instead}, and its row does not rank")
+        if late:
+            said = f"{name} took longer than its budget in {late:,} of {decisions:,} decisions: {instead}"
+            say(out, f"* {said}, and its row does not rank" if failed(result) else f"{LATE} {said}")
         if result.message:
             say(out, f"{name}: {result.message}")
 
@@ -124,9 +128,11 @@ def _of_metrics(results: Sequence[Result]) -> list[Cells]:
 
 
 def _names(results: Sequence[Result]) -> list[str]:
+    """Of the policies, marked where not all decisions are their own."""
     from optsched.analysis.gaps import failed
 
-    return [result.options["policy"] + (" *" if failed(result) else "") for result in results]
+    marks = [" *" if failed(r) else f" {LATE}" if r.options["figures"]["out_of_time"] else "" for r in results]
+    return [result.options["policy"] + mark for result, mark in zip(results, marks, strict=True)]
 
 
 def _figure(name: str, value: float | None) -> str:

@@ -78,4 +78,5 @@ def _stack(out: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]
         out.print(Text(row[0], style="bold"), soft_wrap=True)
         for column, cell in zip(columns[1:], row[1:], strict=True):
             if cell:
-                say(out, f"  {column.name:<{indent}}  {cell}")
+                line = f"  {column.name:<{indent}}  {cell}"
+                say(out, line) if column.wraps else out.print(Text(line), soft_wrap=True)

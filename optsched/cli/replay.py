@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import click
 
 from optsched.cli import _input
 from optsched.cli._durations import DURATION
+from optsched.cli._lines import warn
 from optsched.cli._live import live
 from optsched.cli._show import console, show_header
 from optsched.errors import InputError, OptschedError
@@ -119,9 +121,12 @@ def command(
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
     from optsched.cli._replay_files import refuse_clashes
+    from optsched.rolling.forecast import forecast as named_forecast
     from optsched.rolling.loop import Interrupted
     from optsched.rolling.policy import Settings
 
+    settings = Settings(window_s=window, replan_s=replan, budget_s=budget)  # what cannot be is told before anything is read
+    named_forecast(forecast)
     if instance_file is None and wanted not in (None, ASKED):  # `replay --bound x.json`: the flag, then the instance
         instance_file, wanted = wanted, ASKED
     if instance_file is None:
@@ -131,8 +136,7 @@ def command(
     instance = _input.instance(instance_file)
     chosen = names or ("rolling",)
     past = None if history is None else _input.instance(history)
-    settings = Settings(window_s=window, replan_s=replan, budget_s=budget, history=past)
-    ready = _prepared(instance, chosen, settings)  # a wrong name ends here, not after the first replay
+    ready = _prepared(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after the first replay
     refuse_clashes((instance_file, history, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
@@ -144,7 +148,12 @@ def command(
     given: dict[str, Any] = {"period_s": period, "forecast": forecast, "seed": seed, "every": every, "on_failure": on_failure}
     given |= {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
     if known is None and not no_bound:
-        known = _quick(instance, wanted == ASKED, len(chosen))
+        try:
+            known = _quick(instance, wanted == ASKED, len(chosen))
+        except KeyboardInterrupt:
+            unwritten = _unwritten([output, log_file])
+            warn(f"interrupted while a bound to show gaps by was sought: nothing has been decided yet{unwritten} (--no-bound)")
+            return INTERRUPTED
     results: list[Result] = []
     stopped: KeyboardInterrupt | None = None
     with keeping():  # what has happened is written before a request to stop counts
@@ -164,7 +173,8 @@ def command(
 
         show_replays(out, instance, results, None if beaten else known, with_metrics)
     if stopped is not None:
-        click.echo(f"interrupted in {at}{_left(stopped, output if len(chosen) == 1 else None, checkpoint)}", err=True)
+        files = (output if len(chosen) == 1 else None, log_file)
+        warn(f"interrupted in {at}{_left(stopped, *files, checkpoint)}")
     for error in unsaved:
         raise error
     return 0 if stopped is None else INTERRUPTED
@@ -197,7 +207,7 @@ def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
 
     if not asked and policies == 1 and len(getattr(instance, "jobs", ())) > FEW:
         return None
-    with live("the bound of whoever knows everything"):
+    with live("a bound to show gaps by"):
         found = quick_bound(instance, SECONDS if asked or policies > 1 else SHORT)
     if found is None and asked:
         raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
@@ -285,13 +295,21 @@ def _unsaved(
     return found
 
 
-def _left(stopped: KeyboardInterrupt, output: str | None, checkpoint: str | None) -> str:
+def _unwritten(files: Sequence[str | None]) -> str:
+    """Which files are not written."""
+    named = [file for file in files if file is not None]
+    return f"; {' and '.join(named)} {'is' if len(named) == 1 else 'are'} not written" if named else ""
+
+
+def _left(stopped: KeyboardInterrupt, output: str | None, log: str | None, checkpoint: str | None) -> str:
     """How far it came, what became of the result, and how to go on."""
     from optsched.rolling.loop import Interrupted
 
     said = ""
     if isinstance(stopped, Interrupted):
-        said = f" after {stopped.decisions} decisions"
-        if output is not None and stopped.result is None:
+        said = f" after {stopped.decisions} decision{'s' * (stopped.decisions != 1)}"
+        if not stopped.decisions:
+            said += f": nothing has been decided yet{_unwritten([output, log])}"
+        elif output is not None and stopped.result is None:
             said += f"; {output} is not written: what happened so far is no whole schedule yet"
     return said + (f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else "")

@@ -223,7 +223,7 @@ def test_a_replay_stops_between_two_decisions(examples: Path, tmp_path: Path, na
     done = in_the_middle(name, where, *words)
     assert done.returncode == code, (done.stdout, done.stderr)
     decisions = 1 if where.endswith("apply") else 0
-    assert done.stderr.startswith(f"interrupted in fifo after {decisions} decisions")
+    assert done.stderr.startswith(f"interrupted in fifo after {decisions} decision")
     assert len(done.stderr.splitlines()) == 1
     assert output.exists() == log.exists() == (decisions > 0)
     if decisions:
@@ -238,7 +238,7 @@ def test_an_unfinished_allocation_is_no_result(examples: Path, tmp_path: Path) -
     words = ["replay", examples / "armida.json", "--policy", "edf", "-o", output, "--log", log, "--checkpoint", state]
     done = in_the_middle("SIGTERM", "rolling.allocation.simulator:AllocationSimulator:apply", *words)
     told = one_line(done, 143)
-    assert told.startswith("interrupted in edf after 1 decisions")
+    assert told.startswith("interrupted in edf after 1 decision; ")
     assert "r.json is not written" in told
     assert told.endswith(f"go on with --checkpoint {state} --resume")
     assert not output.exists()

@@ -26,7 +26,7 @@ def test_several_policies_and_a_bound(examples: Path) -> None:
     for word in ("total USD", "gap", "fallbacks", "lost_in_transit", "s/decision"):
         assert word in head
     rows = {word: line.split() for line in lines for word in ("local-fcfs", "rolling", "bound") if line.startswith(word)}
-    assert rows["bound"][1] == "(decomposition)"
+    assert rows["bound"][1] == "(clairvoyant)"
     assert all(float(rows[word][6]) <= float(rows["bound"][2]) for word in ("local-fcfs", "rolling"))
 
 
@@ -35,7 +35,7 @@ def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
     done = run("replay", examples / "geo-small.json", "--forecast", "noisy:0.2", "--policy", "greedy", "-o", result)
     assert done.returncode == 0, done.stderr
     assert '"forecast": "noisy:0.2"' in result.read_text()
-    assert "bound (decomposition)" in done.stdout
+    assert "bound (clairvoyant)" in done.stdout
     assert run("check", examples / "geo-small.json", result).returncode == 0
 
 
@@ -99,7 +99,7 @@ def test_the_result_is_a_history_that_the_referee_knows(examples: Path, tmp_path
     instance: Any = optsched.load(examples / "deferrable-small.json")
     done = run("replay", examples / "deferrable-small.json", "--bound", "-o", result, "--log", log)
     assert done.returncode == 0, done.stderr
-    assert "bound (decomposition)" in done.stdout
+    assert "bound (clairvoyant)" in done.stdout
     assert run("check", examples / "deferrable-small.json", result).returncode == 0
     assert 0 < len(log.read_text().splitlines()) <= instance.horizon
 
@@ -180,7 +180,7 @@ def test_a_comparison_is_saved(examples: Path, tmp_path: Path, ending: str) -> N
 MINE = """
 class Mine:
     def reset(self, seed): ...
-    def decide(self, snapshot): return {"starts": []}
+    def decide(self, snapshot): return 7
 """
 
 
@@ -200,7 +200,7 @@ def test_a_policy_of_ones_own_that_fails(examples: Path, tmp_path: Path) -> None
     assert rows[0]["gap"] is None
     told = one_line(run(*words, "--on-failure", "raise", cwd=tmp_path))
     assert "the policy failed at" in told
-    assert "mymodule:Mine returned dict, expected a schedule of deferrable" in told
+    assert "mymodule:Mine returned int, expected a schedule of deferrable" in told
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
