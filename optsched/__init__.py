@@ -143,8 +143,8 @@ def solve(
     instance: Instance[S, Schedule],
     method: str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]] | None = None,
     *,
-    time_limit: float | None = None,
-    gap: float | None = None,
+    time_limit: float | str | None = None,
+    gap: float | str | None = None,
     stop: Stop | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -166,9 +166,9 @@ def solve(
         likes) that returns a schedule, or the dict of one. By default ``auto``, a portfolio within the limits; ``exact`` where
         `backend`, `formulation`, `threads` or `options` say how.
     time_limit
-        Seconds of wall time, building included.
+        Seconds of wall time, building included; or text, e.g. ``"90s"``, ``"5m"``, ``"1h30m"``.
     gap
-        Relative gap at which to stop, e.g. 0.01 for one per cent.
+        Relative gap at which to stop, e.g. 0.01 or ``"1%"`` for one per cent.
     stop
         The same limits, and more, as an object; whichever comes first ends the search.
     threads
@@ -208,10 +208,12 @@ def solve(
     """
     from optsched.display import LOGGER, displayed, solving
     from optsched.judging import expect_instance
+    from optsched.quantities import read_gap, read_seed
     from optsched.stop import Stop
 
     expect_instance(instance)
-    limits = Stop(seconds=time_limit, gap=gap) | (stop or Stop())
+    seed = read_seed(seed)
+    limits = Stop(seconds=_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):
         chosen = _method(
             instance, method, backend=backend, formulation=formulation, threads=threads, options=dict(options or {})
@@ -220,6 +222,12 @@ def solve(
         result = chosen(instance, stop=limits, seed=seed, start=start, progress=report)
         LOGGER.info("%r", result)
     return cast("Result[S]", result)
+
+
+def _seconds(duration: float | str | None) -> float | None:
+    from optsched.quantities import read_duration
+
+    return None if duration is None else read_duration(duration)
 
 
 def _method(
@@ -244,10 +252,10 @@ def replay(
     policy: str | Policy[Any, Schedule] = "rolling",
     *,
     forecast: str = "perfect",
-    period_s: float | None = None,
-    window_s: float | None = None,
-    replan_s: float | None = None,
-    budget_s: float | None = None,
+    period_s: float | str | None = None,
+    window_s: float | str | None = None,
+    replan_s: float | str | None = None,
+    budget_s: float | str | None = None,
     history: Instance | None = None,
     seed: int = 0,
     log: Callable[[dict[str, Any]], None] | None = None,
@@ -255,7 +263,7 @@ def replay(
     checkpoint: str | Path | None = None,
     every: int = 50,
     resume: bool = False,
-    bound: float | Result | None = None,
+    bound: float | Result | Literal["quick"] | None = None,
     on_failure: Literal["raise", "fallback"] = "raise",
     display: bool = False,
 ) -> Result[H]:
@@ -270,13 +278,13 @@ def replay(
     forecast
         What is believed of capacity, price and carbon, e.g. ``"perfect"``, ``"noisy:0.2"``.
     period_s
-        Decide at least this often, in seconds, while work is pending.
+        Decide at least this often, in seconds or as text (``"15m"``), while work is pending.
     window_s
-        How far a rolling horizon plans, in seconds.
+        How far a rolling horizon plans, likewise.
     replan_s
-        How long it follows a plan, in seconds.
+        How long it follows a plan, likewise.
     budget_s
-        Wall seconds of a decision.
+        Wall time of a decision, likewise.
     history
         An instance of past days, for policies that learn what to expect.
     seed
@@ -292,7 +300,8 @@ def replay(
     resume
         Whether to go on from the checkpoint.
     bound
-        What is proven of every schedule, online or not, in the objective's unit, or a result that proves it: for the gap.
+        For the gap: what is proven of every schedule, online or not, in the objective's unit; a result that proves it; or
+        ``"quick"``, the best that a few seconds prove, which is what the command line takes. By default there is none.
     on_failure
         What to do where the policy raises or decides something infeasible: ``"raise"`` `PolicyFailed`, or let a simple rule
         decide instead (``"fallback"``), which is counted among the result's figures.
@@ -316,23 +325,30 @@ def replay(
     1.813
     """
     from optsched.display import LOGGER, displayed, replaying
+    from optsched.errors import OptschedError
     from optsched.judging import expect_instance
+    from optsched.quantities import read_seed
     from optsched.result import Result
     from optsched.rolling.loop import replay as replayed
     from optsched.rolling.policy import Settings
 
     expect_instance(instance)
-    if isinstance(bound, Result):
-        from optsched.analysis.bounds import given_bound
+    seed = read_seed(seed)
+    settings = Settings(_seconds(window_s), _seconds(replan_s), _seconds(budget_s), history)
+    if isinstance(bound, Result | str):
+        from optsched.analysis.bounds import given_bound, quick_bound
 
-        bound = given_bound(instance, bound).value
+        if isinstance(bound, str) and bound != "quick":
+            raise OptschedError(f"a bound is a number, a result, 'quick' or None, got {bound!r:.60}")
+        known = given_bound(instance, bound) if isinstance(bound, Result) else quick_bound(instance)
+        bound = None if known is None else known.value
     with displayed(display):
         result = replayed(
             instance,
             policy,
             forecast=forecast,
-            period_s=period_s,
-            settings=Settings(window_s=window_s, replan_s=replan_s, budget_s=budget_s, history=history),
+            period_s=_seconds(period_s),
+            settings=settings,
             seed=seed,
             log=log,
             progress=replaying(progress) if display else progress,
@@ -363,13 +379,13 @@ def compare(
     policies
         Names of `policies`, or policies, as `replay` takes them.
     **options
-        ``time_limit`` in seconds (of each method), ``seed``, ``bound``, ``on_failure``, and what `replay` takes; see
+        ``time_limit`` (of each method, as `solve` takes it), ``seed``, ``bound``, ``on_failure``, and what `replay` takes; see
         `optsched.analysis.gaps.compare`.
 
     Returns
     -------
     pandas.DataFrame
-        With instance, kind (``offline``, ``online``), name, objective, bound, gap, seconds, termination, figures of replays.
+        With name, objective, bound, gap, kind (``offline``, ``online``), termination, seconds, instance, figures of replays.
 
     Raises
     ------

@@ -54,7 +54,8 @@ def rows(result: Result, unit: str, jobs: int | None) -> list[tuple[str, str]]:
     ]
     found += [(name, f"{number(value)} {unit}".rstrip()) for name, value in result.components.items()]
     if result.schedule is not None:
-        found.append(("jobs run", f"{result.schedule.jobs_run}" + ("" if jobs is None else f" of {jobs}")))
+        of = "" if jobs is None or result.objective_kind == "realised" else f" of {jobs}"  # known ones: there come others later
+        found.append(("jobs run", f"{result.schedule.jobs_run}{of}"))
     spent = result.timings_s
     steps = (("build", spent.build), ("translate", spent.translate), ("solve", spent.solve))
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in steps if seconds is not None)

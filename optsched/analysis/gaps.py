@@ -10,6 +10,7 @@ from optsched.analysis.metrics import METRICS, metrics
 from optsched.custom import as_method
 from optsched.instances.base import Instance
 from optsched.methods import Method, method
+from optsched.quantities import read_duration, read_seed
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Policy
@@ -26,7 +27,7 @@ def compare(
     methods: Iterable[str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]]] = (),
     policies: Iterable[str | Policy[Any, Schedule]] = (),
     *,
-    time_limit: float | None = 60.0,
+    time_limit: float | str | None = 60.0,
     seed: int = 0,
     bound: Result | float | None = None,
     on_failure: OnFailure = "raise",
@@ -43,7 +44,7 @@ def compare(
     policies
         Names of ``optsched replay --help``, or objects with ``reset(seed)`` and ``decide(snapshot)``.
     time_limit
-        Seconds of each method; None for none.
+        Seconds of each method, or text as ``"5m"``; None for none.
     seed
         Of all of them.
     bound
@@ -60,11 +61,11 @@ def compare(
     pandas.DataFrame
         A row each, methods first and failed policies last, with
 
-        - ``instance``, ``kind`` (``offline`` or ``online``), ``name``;
+        - ``name`` of the method or policy;
         - ``objective``, by the referee, in the objective's unit; None for a policy that failed;
         - ``bound`` and ``gap``, relative to the objective: the best bound that is proven of what the row is judged by; a
           snapshot's proxy and a replay's realised cost are bounded apart;
-        - ``seconds`` of wall time, and ``termination``;
+        - ``kind`` (``offline`` or ``online``), ``termination``, ``seconds`` of wall time, and ``instance``;
         - ``decisions``, ``fallbacks`` and ``out_of_time`` of a replay: how often the policy decided, how often a simple rule
           had to, and how many of these because a budget was spent;
         - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one.
@@ -76,16 +77,17 @@ def compare(
     OptschedError
         A name, a bound or a setting that cannot be used.
     """
-    import pandas as pd
+    from optsched.analysis.table import Table  # loads pandas
 
+    seed, seconds = read_seed(seed), None if time_limit is None else read_duration(time_limit)
     known = None if bound is None else given_bound(instance, bound)
     solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in methods]
-    solved = [solver(instance, stop=Stop(seconds=time_limit), seed=seed) for solver in solvers]
+    solved = [solver(instance, stop=Stop(seconds=seconds), seed=seed) for solver in solvers]
     played = [replay(instance, p, seed=seed, on_failure=on_failure, **replaying) for p in policies]
     bounds = best_bounds(instance, solved, played, known)
     rows = [row(instance, "offline", result.method, result, bounds) for result in solved]
     rows += [row(instance, "online", result.options["policy"], result, bounds) for result in ranked(played)]
-    return pd.DataFrame(rows)
+    return Table(rows)
 
 
 def failed(result: Result) -> bool:
@@ -133,14 +135,14 @@ def row(
     figures = result.options.get("figures", {})
     found = (metrics(instance, result.schedule) if own else None) or {}
     told: dict[str, str | float | None] = {
-        "instance": instance.name,
-        "kind": kind,
         "name": name,
         "objective": objective,
         "bound": bound,
         "gap": relative_gap(objective, bound),
-        "seconds": result.timings_s.total,
+        "kind": kind,
         "termination": result.termination,
+        "seconds": result.timings_s.total,
+        "instance": instance.name,
     }
     told |= {word: figures.get(word) for word in ("decisions", "fallbacks", "out_of_time")}
     return told | {word: found.get(word) for word in METRICS}

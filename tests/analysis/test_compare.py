@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 import optsched
+from optsched.analysis.metrics import METRICS
 from optsched.instances.generators import andreas, masac
 from tests.oracle import tiny
 
-COLUMNS = ["instance", "kind", "name", "objective", "bound", "gap", "seconds", "termination"]
+COLUMNS = ["name", "objective", "bound", "gap", "kind", "termination", "seconds", "instance"]
 
 
 def rows(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -42,7 +43,12 @@ def one_gpu() -> Any:
 def test_a_row_each_in_the_order_given(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
     table = optsched.compare(instance, ["greedy", "exact"], ["local-fcfs", "price-greedy"])
-    assert [name for name in table.columns if name in COLUMNS] == COLUMNS
+    assert list(table.columns)[: len(COLUMNS)] == COLUMNS
+    assert list(table.columns)[-len(METRICS) :] == list(METRICS)
+    printed = str(table).splitlines()
+    assert printed[0].split()[:4] == COLUMNS[:4]
+    assert printed[1].split()[1] == "greedy"
+    assert max(map(len, printed)) <= 80
     assert set(table["instance"]) == {instance.name}
     assert list(zip(table["kind"], table["name"], strict=True)) == [
         ("offline", "greedy"),

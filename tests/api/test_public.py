@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import optsched
@@ -196,6 +197,39 @@ def test_limits_as_an_object(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
     result = optsched.solve(instance, "exact", time_limit=50, stop=optsched.Stop(seconds=20, gap=0.5))
     assert (result.options["time_limit"], result.options["gap"]) == (20, 0.5)
+
+
+def test_limits_as_typed(examples: Path) -> None:
+    instance = optsched.load(examples / "geo-small.json")
+    result = optsched.solve(instance, "exact", time_limit="1m30s", gap="1%", seed=np.int64(3))  # type: ignore[arg-type]
+    assert (result.options["time_limit"], result.options["gap"], result.seed) == (90, 0.01, 3)
+    assert optsched.replay(instance, "rolling:greedy", window_s="1h", period_s="10m").options["window_s"] == 3600
+    assert len(optsched.compare(instance, ["greedy"], time_limit="10s")) == 1
+    for given, said in (
+        ({"time_limit": "10x"}, "'10x' is no duration: write seconds, or 90s, 5m, 1h, 1h30m"),
+        ({"time_limit": [3]}, r"\[3\] is no duration"),
+        ({"time_limit": "0s"}, "time limit must be a positive number of seconds, got 0"),
+        ({"gap": "5"}, "5 would be 500 %: write 5% or 0.05 for 5 per cent"),
+        ({"gap": "small"}, "'small' is no gap"),
+        ({"gap": -0.5}, "gap must be a number from 0 on"),
+        ({"seed": "a"}, "a seed is a whole number, got 'a'"),
+        ({"seed": 1.5}, "a seed is a whole number, got 1.5"),
+    ):
+        with pytest.raises(OptschedError, match=f"^{said}"):
+            optsched.solve(instance, "greedy", **given)
+    for act in (lambda: optsched.replay(instance, "local-fcfs", seed="a"), lambda: optsched.compare(instance, seed="a")):  # type: ignore[arg-type]
+        with pytest.raises(OptschedError, match="a seed is a whole number"):
+            act()
+
+
+def test_a_quick_bound_of_a_replay(examples: Path) -> None:
+    instance = optsched.load(examples / "geo-small.json")
+    free, quick = optsched.replay(instance, "local-fcfs"), optsched.replay(instance, "local-fcfs", bound="quick")
+    assert (free.bound, free.gap) == (None, None)
+    assert quick.bound is not None
+    assert quick.bound >= 2.895066059  # the optimum, of a maximisation
+    with pytest.raises(OptschedError, match="a bound is a number, a result, 'quick' or None, got 'slow'"):
+        optsched.replay(instance, "local-fcfs", bound="slow")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["__init__", "judging", "result"])

@@ -185,3 +185,13 @@ def test_files_from_before_are_read_and_bad_ones_refused(result: Result[geo.Sche
     assert parse_result(data, "old").schedule == result.schedule
     with pytest.raises(InputError, match=r"^new: colour: unknown key$"):
         parse_result(data | {"colour": 1}, "new")
+
+
+def test_jobs_of_what_happened_are_not_counted_against_a_snapshots(examples: Path) -> None:
+    instance = optsched.load(examples / "armida.json")  # one job is known at first, and eight come
+
+    def jobs_run(result: optsched.Result) -> str:
+        return next(line for line in result.summary().splitlines() if line.startswith("jobs run")).split(maxsplit=2)[2]
+
+    assert jobs_run(optsched.replay(instance, "fifo")) == "8"
+    assert jobs_run(optsched.solve(instance, "greedy")) == "1 of 1"

@@ -92,7 +92,7 @@ def test_jobs_from_a_table() -> None:
 def test_mistakes_are_told_in_a_line() -> None:
     instance = two_sites()
     for act, said in (
-        (lambda: optsched.solve(instance, lambda i: {"start": []}), "<lambda> returned: start"),  # type: ignore[arg-type, return-value]
+        (lambda: optsched.solve(instance, lambda i: {"start": []}), "<lambda> returned: start"),
         (lambda: optsched.solve(instance, 3), "a method is a name or something to call with an instance, got 3"),  # type: ignore[arg-type]
         (lambda: optsched.solve("two.json"), "expected an instance, got 'two.json'; optsched.load(FILE) reads one"),  # type: ignore[arg-type]
         (lambda: optsched.check("two.json", {}), "expected an instance, got 'two.json'"),  # type: ignore[arg-type]
