@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Instance
-from optsched.schedules.base import Schedule
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # who lists plug-ins, in help for instance, loads nothing else
     from optsched.family import Family
+    from optsched.instances.base import Instance
+    from optsched.schedules.base import Schedule
 
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+I = TypeVar("I", bound="Instance")  # noqa: E741 (the noun's initial)
 T = TypeVar("T")
 GROUPS = ("families", "methods", "backends", "policies", "importers")
 OWN = Path(__file__).parent / "families"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -150,6 +151,14 @@ def test_no_name_of_ours(
 ) -> None:
     distribution("mean", **{group: {name: "wrong:as_dict"}})
     assert told(lambda: act(small)).startswith(f"the distribution mean adds {name!r} to {group}, a name of optsched's own")
+
+
+def test_listing_plug_ins_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from optsched.registry import added, own_families; added('importers'); own_families()\n"
+        "print([name for name in ('numpy', 'pydantic') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_two_of_one_name(distribution: Distribution) -> None:
