@@ -22,6 +22,7 @@ from optsched.solvers.linear_form import LinearForm
 log = logging.getLogger(__name__)
 CONFIRMED = 400  # columns up to which an optimum is found once more without presolve, which has been wrong on small models
 CONFIRM_S = 1.0  # for that
+SMALL_S = 5.0  # after which a small model is none, and its bounds are told as they come
 UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
 
@@ -126,7 +127,7 @@ def _listen(highs: Any, monitor: Monitor, bounds: bool = True) -> None:
         elif kind == kinds.kCallbackMipImprovingSolution:
             monitor.incumbent(out.objective_function_value, np.array(out.mip_solution, dtype=float))
         elif kind in (kinds.kCallbackMipLogging, kinds.kCallbackMipInterrupt) and (
-            bounds or time.perf_counter() - began > CONFIRM_S
+            bounds or time.perf_counter() - began > SMALL_S
         ):
             monitor.bounded(out.mip_dual_bound)
         if kind in interrupts and into is not None and monitor.stopping is not None:
