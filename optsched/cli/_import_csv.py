@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from optsched.cli import _input
 from optsched.cli._durations import DURATION
 from optsched.cli._emit import check_output
 from optsched.cli._importing import COMMON, START, WINDOW, all_of, cut, made, pairs, signals_of
@@ -58,7 +59,7 @@ def _geo(trace: Trace, hours: float | None, skip_bad: bool, options: Options) ->
     from optsched.instances.readers import read_sites, to_geo
 
     sites = read_sites(options.pop("sites")) if "sites" in options else ()
-    signals, zones = _signals(options, skip_bad, "prices and carbon"), pairs(options.pop("zone", ()))
+    signals, zones = _signals(options, skip_bad, "geo", "prices and carbon"), pairs(options.pop("zone", ()))
     return to_geo(trace, signals, hours=hours, sites=sites, zones=zones, **options)
 
 
@@ -66,16 +67,16 @@ def _vcc(trace: Trace, hours: float | None, skip_bad: bool, options: Options) ->
     from optsched.instances.readers import to_vcc
 
     options.pop("seed")
-    signals, zones = _signals(options, skip_bad, "carbon"), options.pop("zone", (None,))
+    signals, zones = _signals(options, skip_bad, "vcc", "carbon"), options.pop("zone", (None,))
     if len(zones) > 1:
         raise OptschedError("a vcc instance has one --zone")
     return to_vcc(trace, signals, hours=hours, zone=zones[0], **options)
 
 
-def _signals(options: Options, skip_bad: bool, what: str) -> Any:
+def _signals(options: Options, skip_bad: bool, target: str, what: str) -> Any:
     files = options.pop("signals", ())
     if not files:
-        raise click.UsageError(f"it needs --signals: a CSV of hourly {what}")
+        raise click.UsageError(f"--to {target} needs --signals FILE, a CSV of hourly {what}")
     return signals_of(files, skip_bad)
 
 
@@ -110,7 +111,7 @@ FAMILY = all_of(
 
 
 @click.command("csv", epilog=EPILOG, no_args_is_help=True)
-@click.argument("file", type=click.Path())
+@click.argument("file", type=_input.FILE)
 @click.option("--to", "target", type=click.Choice([*TARGETS, "day_ahead"]), required=True, help="The family.")
 @click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Which column is which field; once for each.")
 @click.option(
@@ -121,9 +122,10 @@ FAMILY = all_of(
 def csv_command(target: str, **given: Any) -> None:
     """Your own table -> any family.
 
-    FILE is a CSV with a header. --map says which column is which field; what is not mapped is assumed, printed, and kept in the
-    instance's meta. Times are dates, or numbers in the unit that the column's name ends in (Runtime_min) or --unit says;
-    durations may be [D-]HH:MM:SS.
+    FILE is a CSV with a header, separated by commas, semicolons or tabs; - is standard input. --map says which column is which
+    field; what is not mapped is assumed, printed, and kept in the instance's meta. Times are dates, or numbers in the unit that
+    the column's name ends in (Runtime_min) or --unit says; durations may be [D-]HH:MM:SS. A job's id is --map id=COLUMN, else a
+    column called id or JobID, else its line in the file.
     """
     file, output, skip_bad, as_json = (given.pop(name) for name in ("file", "output", "skip_bad", "as_json"))
     check_output(output, [file, given["busy"], given["sites"], *given["signals"]])
@@ -134,15 +136,22 @@ def csv_command(target: str, **given: Any) -> None:
     options = {name: value for name, value in given.items() if value not in (None, ())}
     _refuse_foreign(target, options, [name for name, value in {**reading, **window}.items() if value])
     if target not in TARGETS:
+        from optsched.cli._own_table import read
         from optsched.instances.readers import read_day_ahead
 
         options.pop("seed")
-        made(lambda: read_day_ahead(file, mapping, skip_bad=skip_bad, **options), output, as_json)
+
+        def built() -> Instance:
+            return read(file, mapping, lambda path, m: read_day_ahead(path, m, skip_bad=skip_bad, **options), ids=False)
+
+        made(built, output, as_json)
         return
+    from optsched.cli._own_table import read
     from optsched.instances.readers import read_own_csv
 
     build, _ = TARGETS[target]
-    trace = read_own_csv(file, target, mapping, skip_bad=skip_bad, **reading).window(**window, seed=given["seed"])
+    table = read(file, mapping, lambda path, m: read_own_csv(path, target, m, skip_bad=skip_bad, **reading), ids=True)
+    trace = table.window(**window, seed=given["seed"])
     made(lambda: build(trace, window["hours"], skip_bad, options), output, as_json)
 
 

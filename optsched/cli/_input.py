@@ -22,7 +22,8 @@ T = TypeVar("T")
 STDIN = "-"
 SHOWN = "standard input"
 GZIP = b"\x1f\x8b"
-FILE = click.Path(allow_dash=True)  # whether it is there is for the reader to say, in its own words; shells complete it
+FILE = click.Path(allow_dash=True, readable=False)  # whether it can be read is for the reader to say; shells complete it
+TYPE = "pipe an instance into it, as in `optsched example armida-snapshot | optsched solve -`, or name its file"
 
 
 def shown(file: str) -> str:
@@ -47,21 +48,50 @@ def read(file: str, reader: Callable[[str], T]) -> T:
         try:
             return reader(str(kept))
         except InputError as error:
-            raise InputError(SHOWN, error.place, error.problem) from None
+            hint = "" if data.strip() else f": {TYPE}"
+            raise InputError(SHOWN, error.place, error.problem + hint) from None
 
 
 def instance(file: str) -> Instance:
     """The instance in a file."""
     import optsched
 
-    return read(file, optsched.load)
+    return read(file, lambda path: of_kind(path, optsched.load))
 
 
 def result(file: str) -> Result:
     """The result in a file."""
     import optsched
 
-    return read(file, optsched.load_result)
+    return read(file, lambda path: of_kind(path, optsched.load_result))
+
+
+def of_kind(path: str, reader: Callable[[str], T]) -> T:
+    """What a reader makes of a file.
+
+    Raises
+    ------
+    InputError
+        As the reader says it; where it is of another kind, which kind that is.
+    """
+    try:
+        return reader(path)
+    except InputError as error:
+        if error.place != "format":
+            raise
+        from optsched.files import read_bytes
+        from optsched.instances.files import parse_object
+
+        raw = parse_object(read_bytes(path), path)
+        kind = str(raw.get("format"))
+        if kind.startswith("optsched-result/") and "optsched-instance/" in error.problem:
+            about = raw.get("instance")
+            file = about.get("file") if isinstance(about, dict) else None
+            beside = f"; its instance is {Path(path).parent / str(file)}" if file else ""
+            raise InputError(path, "", f"is a result, expected an instance{beside}") from None
+        if kind.startswith("optsched-instance/") and "optsched-result/" in error.problem:
+            raise InputError(path, "", "is an instance, expected a result: `optsched solve INSTANCE -o RESULT`") from None
+        raise
 
 
 def once(*files: str | None) -> None:

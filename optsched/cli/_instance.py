@@ -37,5 +37,9 @@ def instance_of(result: Result, result_file: str, instance_file: str | None) -> 
             instance = load(candidate)
             if instance.sha256 == result.instance.sha256:
                 return instance
-    where = "not named, as it came from standard input" if named is None else f"not at {named}"
-    raise InputError(result_file, "", f"instance {result.instance.name!r} is {where}: give it with --instance FILE")
+    name = result.instance.name
+    if named is None:
+        said = f"names no file of its instance {name!r} (read from standard input, or built in Python)"
+    else:
+        said = f"instance {name!r} is not at {named}"
+    raise InputError(_input.shown(result_file), "", f"{said}: give it with --instance FILE")

@@ -117,7 +117,7 @@ def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | Non
     if "format" not in raw and "schedule" not in raw:
         schedule = parse(instance.problem, raw, file)
         return schedule, None, check(instance, schedule), ""
-    result = load_result(file)
+    result = _input.of_kind(file, load_result)
     found = result.verify(instance)
     words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
     words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"

@@ -17,6 +17,7 @@ EPILOG = """\b
 Examples:
   optsched methods
   optsched methods randomized-greedy
+  optsched methods mymodule:myheuristic
   optsched methods --json | jq '.methods[].name'
 """
 
@@ -26,7 +27,9 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, options of the methods included.")
 def command(name: str | None, as_json: bool) -> None:
     """List methods, formulations and backends, and why a backend cannot be used here; or the options of one method."""
-    listed = _methods() if name is None else [method for method in _methods() if method["name"] == name]
+    listed = [method for method in _methods() if name in (None, method["name"])]
+    if name is not None and not listed:
+        listed = _foreign(name)
     if name is not None and not listed:
         raise OptschedError(f"no method {name!r}{meant(name, [method['name'] for method in _methods()])}")
     if as_json:
@@ -48,18 +51,40 @@ def _methods() -> list[dict[str, Any]]:
     return found
 
 
+def _foreign(name: str) -> list[dict[str, Any]]:
+    """A method of somebody's own, `module:object`, as one of ours is listed."""
+    from optsched.custom import instances_of
+    from optsched.registry import family, is_reference, named, usable_families
+
+    if not is_reference(name):
+        return []
+    found = named(name, typed=True)
+    if not callable(found):
+        raise OptschedError(f"{name} is no method: it cannot be called")
+    takes = [problem for problem in usable_families() if issubclass(family(problem).instance, instances_of(found))]
+    summary = (found.__doc__ or "a method of your own").strip().split("\n")[0]
+    options = _numbers(found)
+    row = {"name": name, "families": takes, "proves_bound": bool(getattr(found, "proves_bound", False)), "summary": summary}
+    return [row | {"options": dict.fromkeys(takes, options)}]
+
+
 def _options(method: str, name: str) -> dict[str, Any]:
     """Options of a family's method and their defaults; those of `exact` are the backend's own."""
-    from inspect import signature
-
     from optsched.registry import family
 
     own = family(name)
     construct = own.heuristics().get(method) or own.bounding().get(method)
     if construct is None:
         return {}
+    return _numbers(construct)
+
+
+def _numbers(construct: Any) -> dict[str, Any]:
+    """What `--option` may set: arguments that are numbers; the seed has an option of its own."""
+    from inspect import signature
+
     parameters = signature(construct).parameters.values()
-    return {p.name: p.default for p in parameters if isinstance(p.default, int | float)}
+    return {p.name: p.default for p in parameters if isinstance(p.default, int | float) and p.name != "seed"}
 
 
 def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:

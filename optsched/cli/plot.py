@@ -64,7 +64,7 @@ def _result_or_schedule(file: str) -> Result | dict[str, Any]:
     from optsched.result import load_result
 
     raw = parse_object(read_bytes(file), file)
-    return load_result(file) if "format" in raw or "schedule" in raw else raw
+    return _input.of_kind(file, load_result) if "format" in raw or "schedule" in raw else raw
 
 
 def _result(result: Result, result_file: str, instance_file: str | None) -> Figure:

@@ -102,14 +102,15 @@ def _prices(instance: Instance, result: Result, result_file: str) -> Prices:
     file, family = _input.shown(result_file), family_of(instance)
     view = family.time_indexed(instance)
     if view is None:
-        raise InputError(file, "shadow_prices", f"are missing: no method prices the capacity of {instance.problem} by slot")
+        instead = "solve it again with one unit of capacity more, and compare the two objectives"
+        raise InputError(file, "", f"is of {instance.problem}, whose capacity no method prices: {instead}")
     if not result.shadow_prices:
         remedy = "; `optsched solve INSTANCE --method decomposition -o RESULT` does" * ("decomposition" in family.bounding())
-        raise InputError(file, "shadow_prices", f"are missing: {result.method} prices no capacity{remedy}")
+        raise InputError(file, "", f"has no prices of capacity: {result.method} works none out{remedy}")
     from optsched.decomposition.shadow_prices import as_array
 
     if as_array(view, result.shadow_prices) is None:
-        raise InputError(file, "shadow_prices", "are not of the instance's places and slots")
+        raise InputError(file, "shadow_prices", "are of other places and slots than the instance has")
     return result.shadow_prices
 
 

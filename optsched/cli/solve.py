@@ -90,6 +90,9 @@ def command(
     Ctrl-C and SIGTERM stop the solver and keep the best schedule so far (exit codes 130 and 143); a second one leaves at once.
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
+    from optsched.stop import Stop
+
+    Stop(seconds=time_limit, gap=0.0 if gap is None else gap)  # what cannot be is told before anything is read
     _input.once(*files, start_file)
     settings = dict(_pair(option) for option in options)
     if verbose:

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, meant
 from optsched.instances.base import Floats, Instance
 
 Forecast = Callable[[Floats, int, int, int], Floats]
@@ -117,7 +117,7 @@ def forecast(name: str) -> Forecast:
     """
     word, colon, value = name.partition(":")
     if word not in FORECASTS or (colon and word != "noisy"):
-        raise OptschedError(f"no forecast {name!r}, there are: {', '.join(FORECASTS)}; noisy takes an error, as in noisy:0.2")
+        raise OptschedError(f"no forecast {name!r}{meant(word, FORECASTS)}; noisy takes an error, as in noisy:0.2")
     if not colon:
         return FORECASTS[word]
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache, partial
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, meant
 from optsched.family import Heuristic
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
@@ -150,7 +150,7 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
         return _foreign(foreign[name], settings, typed=False)
     if is_reference(name) and word != "rolling":
         return _foreign(name, settings, typed=True)
-    raise OptschedError(f"{problem} has no policy {name!r}, it has: {', '.join([*known, *foreign])}")
+    raise OptschedError(f"{problem} has no policy {name!r}{meant(name, [*known, *foreign], 'it has')}")
 
 
 def _foreign(reference: str, settings: Settings, *, typed: bool) -> Policy[Instance, Schedule]:

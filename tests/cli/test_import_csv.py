@@ -99,7 +99,7 @@ def test_deferrable_windows(jobs: Path, tmp_path: Path) -> None:
     rows = [(j.cores, j.duration, j.submitted, j.earliest, j.latest) for j in instance.jobs]
     # a: due 90 min after 8:00 is slot 9, 3 slots long; b: due slot 18, 12 long; c: submitted slot 6, due slot 12, 5 long
     assert rows == [(2, 3, 0, 0, 6), (1, 12, 1, 1, 6), (4, 5, 6, 6, 7)]
-    assert "A job's id is its line in the file." in said
+    assert "id is column JobID." in said
 
 
 def test_geo_at_sites_of_ones_own(jobs: Path, signals: Path, tmp_path: Path) -> None:

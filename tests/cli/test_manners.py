@@ -129,7 +129,7 @@ def test_standard_input_is_a_dash(examples: Path, tmp_path: Path) -> None:
     assert piped("optsched example geo-small | optsched export - x.lp", tmp_path).returncode == 0
     assert piped("optsched example geo-small | gzip | optsched solve - -q -o r.json", tmp_path).returncode == 0
     assert json.loads((tmp_path / "r.json").read_text())["instance"]["file"] is None
-    assert "came from standard input: give it with --instance" in one_line(run("plot", "r.json", "-o", "x.png", cwd=tmp_path))
+    assert "names no file of its instance" in one_line(run("plot", "r.json", "-o", "x.png", cwd=tmp_path))
     assert "only once" in one_line(run("check", "-", "-"))
 
 

@@ -62,10 +62,13 @@ def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> 
     for words, message in (
         ((tmp_path / "huge.json",), "shadow_prices"),
         ((tmp_path / "negative.json",), "shadow_prices"),
-        ((tmp_path / "other.json", "--instance", examples / "geo-small.json"), "not of the instance's places and slots"),
+        (
+            (tmp_path / "other.json", "--instance", examples / "geo-small.json"),
+            "are of other places and slots than the instance has",
+        ),
         ((priced, "--hours", "nan"), "--hours must be at least a slot of 60 s"),
-        ((bare,), "greedy prices no capacity; `optsched solve INSTANCE --method decomposition -o RESULT` does"),
-        ((vcc,), "no method prices the capacity of vcc by slot"),
+        ((bare,), "greedy works none out; `optsched solve INSTANCE --method decomposition -o RESULT` does"),
+        ((vcc,), "is of vcc, whose capacity no method prices: solve it again with one unit of capacity more"),
         ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
         ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),
         ((tmp_path / "none.json",), "none.json"),
