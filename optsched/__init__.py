@@ -209,9 +209,12 @@ def solve(
     from optsched.display import LOGGER, displayed, solving
     from optsched.judging import expect_instance
     from optsched.quantities import read_gap, read_seed
+    from optsched.referee import expect_schedule
     from optsched.stop import Stop
 
     expect_instance(instance)
+    if isinstance(start, Mapping):
+        expect_schedule(instance, start)
     seed = read_seed(seed)
     limits = Stop(seconds=_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):

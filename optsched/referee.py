@@ -34,7 +34,7 @@ def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
     OptschedError
         The schedule is of another family.
     """
-    fitting = _fitting(instance, schedule)
+    fitting = expect_schedule(instance, schedule)
     return of_family(instance.problem, lambda family: family.evaluate(instance, fitting))
 
 
@@ -46,11 +46,18 @@ def check(instance: Instance, schedule: Schedule) -> list[Violation]:
     OptschedError
         The schedule is of another family.
     """
-    fitting = _fitting(instance, schedule)
+    fitting = expect_schedule(instance, schedule)
     return of_family(instance.problem, lambda family: family.check(instance, fitting))
 
 
-def _fitting(instance: Instance, schedule: Schedule) -> Schedule:
+def expect_schedule(instance: Instance, schedule: object) -> Schedule:
+    """The schedule, if it is one of the instance's family.
+
+    Raises
+    ------
+    OptschedError
+        It is none; a dict is told what reads it.
+    """
     kinds = family_of(instance).schedules
     if not isinstance(schedule, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)

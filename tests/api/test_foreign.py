@@ -290,7 +290,14 @@ def test_an_annotation_says_for_which_family(distribution: Distribution, small: 
             return {"starts": []}
 
     assert optsched.solve(small, either).best.jobs_run == 0
-    for how in (Called(), Called, partial(Called())):  # type: ignore[assignment]
+
+    class Whole:
+        def __call__(
+            self, instance: deferrable.Instance, *, stop: Any = None, seed: int = 0, start: Any = None, progress: Any = None
+        ) -> optsched.Result:
+            raise AssertionError
+
+    for how in (Called(), Called, partial(Called()), Whole(), Whole):  # type: ignore[assignment]
         assert " is for deferrable, not for geo" in told(lambda how=how: optsched.solve(small, how))  # type: ignore[misc]
 
 
@@ -345,4 +352,5 @@ def test_a_dict_where_a_schedule_is_expected(small: geo.Instance) -> None:
     from optsched.referee import check
 
     said = told(lambda: check(small, {"starts": []}))  # type: ignore[arg-type]
+    assert said == told(lambda: optsched.solve(small, "greedy", start={"starts": []}))  # type: ignore[arg-type]
     assert said == "geo is decided by a GeoSchedule, got a dict; optsched.geo.Schedule.from_dict reads one"
