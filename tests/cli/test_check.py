@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import optsched
 from tests.cli.test_cli import one_line, run
 
 SMALL = "deferrable-small.json"  # its optimum is 118
@@ -75,3 +76,27 @@ def test_json_names_every_broken_rule(examples: Path, bare: Path) -> None:
     found = json.loads(done.stdout)
     assert (done.returncode, found["ok"], found["objective"]) == (1, False, None)
     assert found["violations"]
+
+
+def test_what_a_bare_schedule_was_held_against_is_said(examples: Path, solved: Path, bare: Path) -> None:
+    assert "(--bound gives one)" in run("check", examples / SMALL, bare).stdout
+    for bound, said in ((solved, f"is that of {solved}, which passes the referee"), (118, "is taken on trust")):
+        shown = run("check", examples / SMALL, bare, "--bound", bound).stdout
+        assert shown.splitlines()[-1].endswith(f"held against the bound given, which {said}")
+        assert "--bound gives one" not in shown
+
+
+def test_a_bound_of_a_plan_is_none_of_what_happened(examples: Path, tmp_path: Path) -> None:
+    """A snapshot's schedule is judged by a proxy, a history by what it cost: neither bounds the other."""
+    instance, plan, history = examples / "armida-snapshot.json", tmp_path / "plan.json", tmp_path / "history.json"
+    assert run("solve", instance, "--method", "exact", "-q", "-o", plan).returncode == 0
+    assert run("replay", instance, "--policy", "fifo", "--no-bound", "-o", history).returncode == 0
+    said = one_line(run("check", instance, history, "--bound", plan))
+    assert said == f"error: {plan}: the bound is of a proxy objective, the schedule has a realised one"
+    relaxed = tmp_path / "relaxed.json"  # a bound without a schedule is of what methods make
+    without = {"schedule": None, "objective": None, "objective_kind": None, "gap": None, "components": {}, "solution": "none"}
+    found = optsched.load_result(plan)
+    proof = None if found.proof is None else found.proof.model_copy(update={"kind": "search", "duals": None})
+    found.model_copy(update=without | {"termination": "time_limit", "proof": proof}).sealed().save(relaxed)
+    assert "is of a proxy objective" in one_line(run("check", instance, history, "--bound", relaxed))
+    assert run("check", instance, plan, "--bound", relaxed).returncode == 0
