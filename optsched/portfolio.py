@@ -52,7 +52,7 @@ class Auto(BaseMethod[Instance]):
         run = _Run(call)
         if family.has_formulations and load <= 1.0:
             run.part("exact", Exact(), self._first(call, decomposition is None), "exact")
-        if decomposition is not None and run.goes_on:
+        if decomposition is not None and (run.goes_on or (run.last is None and not run.refused)):  # something, however late
             after = family.has_formulations and load <= PERHAPS and not run.ended_itself
             left = call.left()
             share = None if left is None or not after or getattr(decomposition, "ends_itself", False) else SECOND_SHARE * left
