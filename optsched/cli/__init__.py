@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from optsched import interrupts
-from optsched.cli import _streams
+from optsched.cli import _logging, _streams
 from optsched.cli._lines import warn
 from optsched.cli._verbs import Verbs
 from optsched.errors import OptschedError
@@ -40,6 +40,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
     interrupts.listen()
     _streams.open_output()
+    _logging.warnings()
     try:
         code = _run(args)
     except KeyboardInterrupt:  # once more, while the first was answered

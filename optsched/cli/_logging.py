@@ -16,6 +16,14 @@ class _Echo(logging.Handler):
             click.echo(f"{record.name}: {line}", err=True)
 
 
+def warnings() -> None:
+    """Show what is left out, a plug-in that cannot be loaded for instance."""
+    logger = logging.getLogger("optsched")
+    echo = _Echo(logging.WARNING)
+    logger.handlers[:] = [echo]
+    logger.propagate = False
+
+
 def verbose() -> None:
     """Show everything that loggers of the names `optsched...` are told."""
     logger = logging.getLogger("optsched")

@@ -33,9 +33,14 @@ class Importers(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """By name, ours first."""
-        from optsched.registry import added  # here: the registry knows schedules and instances, which take a while to load
+        from optsched.registry import added, named, skipping
 
-        return [*super().list_commands(ctx), *sorted(added("importers"))]
+        ours, found = super().list_commands(ctx), []
+        for name, reference in sorted(added("importers", ours).items()):
+            with skipping(f"importer {name!r}"):
+                named(reference)
+                found.append(name)
+        return [*ours, *found]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of ours, or a plug-in's.

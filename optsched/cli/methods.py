@@ -89,15 +89,16 @@ def _numbers(construct: Any) -> dict[str, Any]:
 
 def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:
     from optsched.models import formulations
-    from optsched.registry import added, families
+    from optsched.registry import added, skipping, usable_families
     from optsched.solvers import BACKENDS
 
     models = []
-    for family in families():
-        for i, (name, model) in enumerate(formulations(family).items()):
-            summary = (model.__doc__ or "").split("\n")[0]
-            kind = "MILP" if model.linear else "MINLP"
-            models.append({"family": family, "name": name, "default": i == 0, "kind": kind, "summary": summary})
+    for family in usable_families():
+        with skipping(f"family {family!r}"):
+            for i, (name, model) in enumerate(formulations(family).items()):
+                summary = (model.__doc__ or "").split("\n")[0]
+                kind = "MILP" if model.linear else "MINLP"
+                models.append({"family": family, "name": name, "default": i == 0, "kind": kind, "summary": summary})
     backends = []
     for name, backend in BACKENDS.items():
         can = backend.capabilities
