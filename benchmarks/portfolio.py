@@ -39,7 +39,7 @@ MAKERS: dict[str, Callable[[float, int], Instance]] = {
     "deferrable": lambda share, seed: osdec(jobs=round(200 * share), core_case=1 + seed % 3, seed=seed),
     "geo": lambda share, seed: masac(jobs=round(1500 * share), seed=seed),
     "vcc": lambda share, seed: vcc(jobs=round(1000 * share), days=max(1, round(7 * min(1.0, share))), seed=seed),
-    "day_ahead": lambda share, seed: day_ahead(clusters=max(1, round(5 * share)), seed=seed),
+    "day_ahead": lambda share, seed: day_ahead(clusters=max(2, round(5 * share)), seed=seed),
 }
 
 

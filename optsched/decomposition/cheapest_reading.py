@@ -58,5 +58,5 @@ class CheapestReadingRelaxation(BaseMethod[AllocationInstance]):
             packages=("pyomo", "highspy"),
             timings={k: v for k, v in found.timings_s.model_dump().items() if k != "total"},
             monitor=monitor,
-            message="bound by the cheapest reading of the first-ending job",
+            message="bound that holds whichever job of a node ends first",
         )

@@ -38,5 +38,5 @@ def test_as_many_nodes_as_can_be(used: int, missing: int) -> None:
     """Two nodes, three jobs: two must be in use, unless that is not asked for."""
     rows = [("a", "n0", 1), ("b", "n1", 1)][:used]
     found = check(cluster(JOBS, count=2, **THREE), on(*rows))
-    assert [(v.rule, v.amount) for v in found] == ([("use_all_nodes", missing)] if missing else [])
+    assert [(v.rule, v.amount) for v in found] == ([("too few nodes in use", missing)] if missing else [])
     assert check(cluster(JOBS, count=2, use_all_nodes=False, **THREE), on(*rows)) == []

@@ -109,6 +109,6 @@ def check(instance: AllocationInstance, schedule: AllocationSchedule) -> list[Vi
             found.append(Violation("GPUs above the node's", place=node_id, time=instance.now_s, amount=over))
     missing = instance.nodes_to_use - len(used) if instance.use_all_nodes else 0
     if missing > 0:
-        detail = f"{len(used)} nodes in use, {instance.nodes_to_use} can be"
-        found.append(Violation("use_all_nodes", time=instance.now_s, amount=missing, detail=detail))
+        detail = f"({len(used)} of {instance.nodes_to_use} that can be)"
+        found.append(Violation("too few nodes in use", time=instance.now_s, amount=missing, detail=detail))
     return found
