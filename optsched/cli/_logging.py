@@ -19,9 +19,8 @@ class _Echo(logging.Handler):
 def warnings() -> None:
     """Show what is left out, a plug-in that cannot be loaded for instance."""
     logger = logging.getLogger("optsched")
-    echo = _Echo(logging.WARNING)
-    logger.handlers[:] = [echo]
-    logger.propagate = False
+    if not any(isinstance(handler, _Echo) for handler in logger.handlers):
+        logger.addHandler(_Echo(logging.WARNING))
 
 
 def verbose() -> None:

@@ -265,6 +265,6 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
         gpus = sum(node.gpus for node in self.nodes)
         return (
             f"{len(self.known_jobs)} known jobs of {len(self.jobs)}, {len(self.nodes)} nodes with {gpus} GPUs, "
-            f"now {self.now_s:g} s, costs count until the {self.first_ending} end of a job on each node"
+            f"now {self.now_s:g} s, costs count until the first job of a node ends ({self.first_ending} reading)"
             f"{', as many nodes as can be must be in use' if self.use_all_nodes else ''}"
         )

@@ -20,8 +20,8 @@ THREE = {"gpu_types": {"A": {"node_cost_per_h": [36, 72, 108]}, "B": {"node_cost
         ([("a", "n0", 1), ("b", "n0", 1), ("c", "n0", 1)], ["GPUs above the node's"]),
         ([("a", "n0", 1), ("a", "n0", 1)], ["job decided more than once"]),
         ([("x", "n0", 1)], ["unknown job"]),
-        ([("a", "x", 1)], ["unknown node", "use_all_nodes"]),
-        ([], ["use_all_nodes"]),
+        ([("a", "x", 1)], ["unknown node", "too few nodes in use"]),
+        ([], ["too few nodes in use"]),
     ],
 )
 def test_a_node_of_two(rows: list[tuple[str, str, int]], rules: list[str]) -> None:
