@@ -1,6 +1,4 @@
-"""optsched: scheduling compute with a certificate.
-
-An instance goes in, a schedule with a certificate comes out:
+"""optsched: an instance goes in, a schedule with a certificate comes out.
 
 >>> import optsched
 >>> instance = optsched.load("instances/armida-snapshot.json")
@@ -10,8 +8,7 @@ An instance goes in, a schedule with a certificate comes out:
 >>> optsched.check(instance, result)
 []
 
-Instances are built by `optsched.allocation`, `.deferrable`, `.geo`, `.vcc` and `.day_ahead`: each has a `Model`, the classes of
-its family, and an example. The logger is called ``optsched``. Names are loaded when they are asked for.
+`optsched.allocation`, `.deferrable`, `.geo`, `.vcc` and `.day_ahead` build instances. The logger is called ``optsched``.
 """
 
 from __future__ import annotations

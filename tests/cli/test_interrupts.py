@@ -27,9 +27,15 @@ ROOT = Path(__file__).parents[2]
 POLICY = {"deferrable": "rolling:exact", "geo": "rolling:exact", "vcc": "rolling:exact", "allocation": "rolling"}
 
 
+def hearing() -> None:
+    """In the child: a shell that runs the tests in the background has Ctrl-C ignored, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(words: list[Any]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "optsched", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, cwd=ROOT, preexec_fn=hearing, **pipes)
 
 
 def timed(words: list[Any]) -> float:
@@ -177,7 +183,8 @@ def in_the_middle(name: str, where: str, *words: object) -> subprocess.Completed
     module, cls, method = where.split(":")
     source = IN_THE_MIDDLE.format(name=name, module=module, cls=cls, method=method)
     command = [sys.executable, "-c", source, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120, "check": False, "preexec_fn": hearing}
+    return subprocess.run(command, cwd=ROOT, **how)
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
