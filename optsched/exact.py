@@ -11,6 +11,8 @@ from optsched.instances.base import Instance
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.starts import best_start
 
+LOADING_S = 0.5  # of the solvers: nothing is loaded where the start has left no time to use it
+
 
 @dataclass(frozen=True)
 class Exact(BaseMethod[Instance]):
@@ -47,6 +49,12 @@ class Exact(BaseMethod[Instance]):
             Solver and referee contradict each other.
         """
         begin = best_start(call.instance, call.given, call.until)  # before the solvers are loaded, which takes half a second
+        if (
+            call.until is not None
+            and call.clock.elapsed_s() > call.until / 2
+            and call.until - call.clock.elapsed_s() < LOADING_S
+        ):
+            return Found(begin, "time_limit", options={"backend": self.backend, "formulation": self.formulation})
         from optsched.models import choose
         from optsched.phases import Phases
         from optsched.solvers import SolverSettings, backend

@@ -14,14 +14,17 @@ from optsched.interrupts import asked
 from optsched.monitor import Progress
 from optsched.registry import family_of
 from optsched.result import Result
-from optsched.scaffold import BaseMethod, Call, Found
+from optsched.scaffold import BaseMethod, Call, Found, Report
+from optsched.schedules.base import Schedule
 from optsched.starts import best_start
+from optsched.stop import Stop
 
 if TYPE_CHECKING:
     from optsched.methods import Method
 
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact at first, and of the limit: most instances need no more
 SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
+PER_JOB_S = 1e-4  # with less, the size is not even estimated: that takes time from the greedy start
 PERHAPS = 8.0  # load up to which exact may still improve on it
 SETTLED = 1e-6  # gap of a part that ended by itself: what is left is rounding
 ENDS = "until it is proven optimal: --time-limit or --gap ends it before"
@@ -36,6 +39,29 @@ class Auto(BaseMethod[Instance]):
 
     name: ClassVar[str] = "auto"
 
+    def __call__(
+        self,
+        instance: Instance,
+        *,
+        stop: Stop | None = None,
+        seed: int = 0,
+        start: Schedule | Result | None = None,
+        progress: Report | None = None,
+    ) -> Result:
+        """Solve an instance; see `BaseMethod`. In haste, by the decomposition alone, whose result is not judged twice."""
+        decomposition = family_of(instance).bounding().get("decomposition")
+        hasty = stop is not None and stop.seconds is not None and PER_JOB_S * instance.job_count > stop.seconds
+        if decomposition is None or not hasty:
+            return super().__call__(instance, stop=stop, seed=seed, start=start, progress=progress)
+        try:
+            result = decomposition()(instance, stop=stop, seed=seed, start=start, progress=progress)
+        except OptschedError as refusal:
+            if type(refusal) is not OptschedError:
+                raise
+            return super().__call__(instance, stop=stop, seed=seed, start=start, progress=progress)
+        told = "auto chose the decomposition: little time a job" + f"; {result.message}" * bool(result.message)
+        return result.model_copy(update={"method": self.name, "message": told}).sealed()
+
     def search(self, call: Call[Instance]) -> Found:
         """Run the parts in turn, each from the best schedule so far; keep the best schedule and the best bound.
 
@@ -47,7 +73,8 @@ class Auto(BaseMethod[Instance]):
         family = family_of(call.instance)
         others = family.bounding()
         decomposition = others.get("decomposition") or next(iter(others.values()), None)
-        size = family.exact_size(call.instance) if family.has_formulations and decomposition is not None else None
+        sized = family.has_formulations and decomposition is not None
+        size = family.exact_size(call.instance) if sized else None
         load = 0.0 if size is None else size.load
         run = _Run(call)
         if family.has_formulations and load <= 1.0:
@@ -56,7 +83,12 @@ class Auto(BaseMethod[Instance]):
             after = family.has_formulations and load <= PERHAPS and not run.ended_itself
             left = call.left()
             share = None if left is None or not after or getattr(decomposition, "ends_itself", False) else SECOND_SHARE * left
-            run.part("decomposition", decomposition(), share, f"the decomposition: {size}" if load > 1 else "the decomposition")
+            run.part(
+                "decomposition",
+                decomposition(),
+                share,
+                f"the decomposition: {size or 'little time a job'}" if load > 1 else "the decomposition",
+            )
             if after and run.goes_on:
                 run.part("exact", Exact(), None, "exact from there" if left is not None else f"exact from there, {ENDS}")
         return run.found()
