@@ -362,9 +362,7 @@ def certified(
         termination = "completed"
     elif termination == "gap_limit" and (gap is None or gap > ((options or {}).get("gap") or 0.0)):
         termination = "completed"  # what the solver takes for none is more than was asked for
-    elif (
-        termination in ("gap_limit", "iteration_limit", "completed") and proof is not None and gap is not None and gap <= PROVEN
-    ):
+    elif termination in UNPROVEN and proof is not None and gap is not None and gap <= PROVEN:
         termination = "optimal"  # whatever ended the method, nothing is left to prove
     solution = "none" if schedule is None else "optimal" if termination == "optimal" else "feasible"
     made: Result[S] = Result(
