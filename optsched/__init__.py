@@ -41,10 +41,9 @@ if TYPE_CHECKING:
     from optsched.result import Result, load_result
     from optsched.rolling.policy import Policy
     from optsched.scaffold import Report
-    from optsched.schedules.base import Evaluation, Schedule, Violation
+    from optsched.schedules.base import Evaluation, S, Schedule, Violation
     from optsched.stop import Stop
 
-    S = TypeVar("S", bound=Schedule)
     H = TypeVar("H", bound=Schedule)
 
 PLACES = {

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.instances.base import Data, Instance
+from optsched.instances.base import D, Data, I
 from optsched.instances.files import validated
 from optsched.instances.plain import plain
 from optsched.instances.tables import instance_from
-from optsched.schedules.base import Schedule
+from optsched.schedules.base import S
 
 if TYPE_CHECKING:
     from optsched.result import Result
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
-D = TypeVar("D", bound=Data)
 
 Numbers: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 """A number a slot: a list, an array, a series of pandas."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Instance
-from optsched.schedules.base import Evaluation, Schedule, Violation
+from optsched.instances.base import I, I_contra
+from optsched.schedules.base import Evaluation, S, S_co, Violation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
     from optsched.stop import Spare
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
-I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
-S_co = TypeVar("S_co", bound=Schedule, covariant=True)
 
 
 class Heuristic(Protocol[I_contra, S_co]):

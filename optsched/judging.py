@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from optsched import referee
 from optsched.errors import OptschedError
@@ -12,10 +12,8 @@ from optsched.instances.base import Instance
 from optsched.instances.plain import plain
 from optsched.registry import family_of
 from optsched.result import RESULT_FORMAT, Proof, Result, certified, parse_result
-from optsched.schedules.base import Evaluation, Schedule, Violation
+from optsched.schedules.base import Evaluation, S, Schedule, Violation
 from optsched.stop import Clock
-
-S = TypeVar("S", bound=Schedule)
 
 
 def check(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> list[Violation]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, cast
 
 from optsched.custom import ForeignMethod, as_method, instances_of
 from optsched.errors import OptschedError
@@ -14,7 +14,7 @@ from optsched.exact import Exact
 from optsched.family import Heuristic
 from optsched.heuristic_method import HeuristicMethod as HeuristicMethod
 from optsched.heuristic_method import read_options
-from optsched.instances.base import Instance
+from optsched.instances.base import I_contra, Instance
 from optsched.portfolio import Auto
 from optsched.registry import added, family, is_reference, named, of_family, own_families, skipping, usable_families
 from optsched.result import Result
@@ -22,7 +22,6 @@ from optsched.scaffold import Report
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
-I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
 Setting = object
 """An option's value: a number, or the text that a command line gives."""
 

@@ -18,10 +18,9 @@ from optsched.errors import OptschedError
 
 if TYPE_CHECKING:  # who lists plug-ins, in help for instance, loads nothing else
     from optsched.family import Family
-    from optsched.instances.base import Instance
+    from optsched.instances.base import I, Instance
     from optsched.schedules.base import Schedule
 
-I = TypeVar("I", bound="Instance")  # noqa: E741 (the noun's initial)
 T = TypeVar("T")
 GROUPS = ("families", "methods", "backends", "policies", "importers")
 OWN = Path(__file__).parent / "families"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 from pydantic import Field, PrivateAttr, SerializeAsAny
-from typing_extensions import TypeVar  # it comes with pydantic; `default` is of Python 3.13
 
 from optsched import report
 from optsched.certificate import InstanceReference, Origin, Proof, Termination, Timings, beats, relative_gap, settled, versions
@@ -19,7 +18,7 @@ from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, parse
 from optsched.registry import families, family_of
-from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, Violation, differs
+from optsched.schedules.base import PROVEN, TOLERANCE, S, S_co, Violation, differs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +30,6 @@ RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
 UNPROVEN = ("gap_limit", "iteration_limit", "completed")  # words that give way to a proof
 KEPT_DUALS = 20_000  # rows; more are not written to the file
-
-
-S_co = TypeVar("S_co", bound=Schedule, default=Schedule, covariant=True)
-S = TypeVar("S", bound=Schedule)
 
 
 class Result(Data, Generic[S_co]):

@@ -5,15 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
-from optsched.instances.base import Instance
+from optsched.instances.base import I
 from optsched.monitor import Monitor, Progress
 from optsched.result import Proof, Result, certified, schedule_of
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop, deadline
 
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 Report = Callable[[Progress], None]
 
 

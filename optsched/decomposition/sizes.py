@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
-from optsched.instances.base import Instance
+from optsched.instances.base import I
 from optsched.problems.size import ExactSize
 from optsched.problems.view import TimeIndexedView
 from optsched.schedules.base import Schedule
 
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 EXACT_LIMIT = 2000  # options of a time-indexed problem
 SAMPLE = 200  # jobs whose options are counted for all
 

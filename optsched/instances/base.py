@@ -233,6 +233,11 @@ class Instance(Data, Generic[S_co, H_co]):
         return f"<{type(self).__name__} {self.name!r}: {self.summary()}>"
 
 
+I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
+I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
+D = TypeVar("D", bound=Data)
+
+
 def refuse(place: str, problem: str) -> NoReturn:
     """End validation with one line: `place` in the file and what is wrong there."""
     raise PydanticCustomError("optsched", "{place}: {problem}", {"place": place, "problem": problem})

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes
-from optsched.instances.base import INSTANCE_FORMAT, Data, Instance
+from optsched.instances.base import INSTANCE_FORMAT, D, Data, I
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.instances.plain import is_frame, plain, row_kind
 
 if TYPE_CHECKING:
     import pandas as pd
-
-D = TypeVar("D", bound=Data)
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 
 
 def read(kind: type[I], path: str | Path) -> I:

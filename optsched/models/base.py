@@ -6,17 +6,14 @@ import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import pyomo.core as pyo
 
 from optsched.errors import OptschedError, meant
-from optsched.instances.base import Instance
+from optsched.instances.base import I, Instance
 from optsched.registry import family, family_of
-from optsched.schedules.base import Schedule
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
+from optsched.schedules.base import S, Schedule
 
 
 class Model(ABC, Generic[I, S]):

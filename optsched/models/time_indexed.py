@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyomo.core as pyo
 
-from optsched.instances.base import Floats, Ints
-from optsched.models.base import I, Model, S
+from optsched.instances.base import Floats, I, Ints
+from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
 from optsched.problems.time_indexed import TimeIndexedProblem, windows
+from optsched.schedules.base import S
 
 
 class TimeIndexed(Model[I, S]):

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from optsched.instances.base import Bools, Floats, Instance, Ints
+from optsched.instances.base import Bools, Floats, I, Ints
 from optsched.instances.grid import Grid
 
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 T = TypeVar("T")
 
 MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers would be units

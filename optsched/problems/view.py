@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from optsched.instances.base import Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.schedules.base import Schedule
-
-S_co = TypeVar("S_co", bound=Schedule, covariant=True)
+from optsched.schedules.base import S_co
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+from typing_extensions import TypeVar  # `default` is of Python 3.13
+
 from optsched.errors import OptschedError
 from optsched.instances.base import Data
 from optsched.instances.plain import row_kind
@@ -91,6 +93,10 @@ class Schedule(Data):
     def _table(cls) -> str:
         """The first list of entries."""
         return next((name for name in cls.model_fields if row_kind(cls, name)), "")
+
+
+S = TypeVar("S", bound=Schedule)
+S_co = TypeVar("S_co", bound=Schedule, default=Schedule, covariant=True)
 
 
 @dataclass(frozen=True)
