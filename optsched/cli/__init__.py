@@ -82,7 +82,12 @@ def _run(args: Sequence[str] | None) -> int:
         warn("interrupted")
         return interrupts.exit_code() or INTERRUPTED
     except BrokenPipeError:
-        _streams.give_up()  # the reader left, e.g. `| head`
+        _streams.give_up()
+        return 0
+    except SystemExit:  # click and rich leave so where the reader has left, e.g. `| head`
+        if not _streams.left():
+            raise
+        _streams.give_up()
         return 0
     except Exception as error:
         if _streams.flushed() is not None:  # main says so

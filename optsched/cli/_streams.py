@@ -7,7 +7,10 @@ import errno
 import io
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 STDOUT = 1
 
@@ -16,16 +19,18 @@ class _Output(io.FileIO):
     """Standard output, which remembers why something could not be written: nobody else would, once that has been tried."""
 
     failed: OSError | None = None
+    left = False
     none = False
 
-    def write(self, data: Any) -> int:
+    def write(self, data: Buffer) -> int:
         """Write to the descriptor."""
         try:
             if self.none:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))
             return super().write(data)
-        except BrokenPipeError:
-            raise  # the reader left, e.g. `| head`
+        except BrokenPipeError:  # the reader left, e.g. `| head`
+            self.left = True
+            raise
         except OSError as error:
             self.failed = error
             raise
@@ -61,6 +66,11 @@ def flushed() -> OSError | None:
     except OSError as error:
         return error
     return None if _output is None else _output.failed
+
+
+def left() -> bool:
+    """Whether nobody reads standard output any more."""
+    return _output is not None and _output.left
 
 
 def give_up() -> None:
