@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeVar
 
 from optsched.errors import OptschedError
@@ -37,6 +38,9 @@ class Stop:
     iterations: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("seconds", "gap", "iterations"):
+            if not isinstance(told := getattr(self, name), Real | None):
+                raise OptschedError(f"{name} of a Stop must be a number, got {told!r}; text goes to `solve`, as time_limit='10s'")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise OptschedError(f"time limit must be a positive number of seconds, got {self.seconds}")
         if self.gap is not None and not 0 <= self.gap < math.inf:

@@ -197,6 +197,9 @@ def test_limits_as_an_object(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
     result = optsched.solve(instance, "exact", time_limit=50, stop=optsched.Stop(seconds=20, gap=0.5))
     assert (result.options["time_limit"], result.options["gap"]) == (20, 0.5)
+    for name, given in (("seconds", "10s"), ("gap", "1%"), ("iterations", "3")):
+        with pytest.raises(OptschedError, match=f"^{name} of a Stop must be a number, got '{given}'; text goes to `solve`"):
+            optsched.Stop(**{name: given})  # type: ignore[arg-type]
 
 
 def test_limits_as_typed(examples: Path) -> None:
