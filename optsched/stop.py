@@ -40,7 +40,8 @@ class Stop:
     def __post_init__(self) -> None:
         for name in ("seconds", "gap", "iterations"):
             if not isinstance(told := getattr(self, name), Real | None):
-                raise OptschedError(f"{name} of a Stop must be a number, got {told!r}; text goes to `solve`, as time_limit='10s'")
+                said = f"{name} of a Stop must be a number, got {told!r}"
+                raise OptschedError(f"{said}; text goes to `solve`, as time_limit='10s'")
         if self.seconds is not None and not 0 < self.seconds < math.inf:
             raise OptschedError(f"time limit must be a positive number of seconds, got {self.seconds}")
         if self.gap is not None and not 0 <= self.gap < math.inf:
