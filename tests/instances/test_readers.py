@@ -30,6 +30,7 @@ from optsched.instances.readers import (
     to_vcc,
 )
 from optsched.instances.readers.gpus import parse_nodes, priced
+from optsched.instances.readers.to_deferrable import FIELDS
 
 SWF = "; a comment\n1 0 5 600 4 -1 -1 8 -1 -1 1 1 1 1 1 1 -1 -1\n2 60 5 301 -1 -1 -1 2 -1 -1 1 1 1 1 1 1 -1 -1\n"
 PLACEMENTS = "placement,local_bsz,step_time,sync_time\n1,64,0.2,0.0\n1,128,0.4,0.0\n2,64,0.3,0.1\n2,128,0.5,0.1\n11,64,9,1\n"
@@ -238,7 +239,7 @@ def test_when_second_0_of_googles_month_is(traces: Path) -> None:
 @pytest.mark.parametrize(("submit", "start"), [("2020-04-01T09:10+02:00", True), ("1585725000", True), ("600", False)])
 def test_when_second_0_of_an_own_table_is(tmp_path: Path, submit: str, start: bool) -> None:
     path = written(tmp_path / "x.csv", f"submit,run\n{submit},60\n")
-    trace = read_own_csv(path, "deferrable", {"submit": "submit", "duration": "run"})
+    trace = read_own_csv(path, FIELDS, {"submit": "submit", "duration": "run"})
     assert trace.meta().get("start") == ("2020-04-01T00:00:00+00:00" if start else None)
 
 
@@ -252,6 +253,8 @@ def test_window(tmp_path: Path) -> None:
     assert trace.window(sample=2, seed=1).ids == trace.window(sample=2, seed=1).ids
     with pytest.raises(OptschedError, match="no job of the trace is submitted in the window"):
         trace.window(from_s=1e6)
+    with pytest.raises(OptschedError, match="busiest window begins depends on its length: say so in hours"):
+        trace.window(from_s="busiest")
 
 
 def test_amdahl_by_hand(tmp_path: Path) -> None:

@@ -100,6 +100,8 @@ class Trace:
         """The second at which the window begins, and why where that is no matter of course."""
         if from_s is not None and from_s != BUSIEST:
             return from_s, ""
+        if from_s == BUSIEST and hours is None:
+            raise OptschedError("where the busiest window begins depends on its length: say so in hours (--hours 24)")
         if hours is None or not len(self):
             return first, ""
         times = np.sort(self.submitted_s)
