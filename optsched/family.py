@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.origins import Origins
     from optsched.problems.size import ExactSize
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
@@ -172,6 +173,6 @@ class Family(ABC, Generic[I, S]):
         """
         raise OptschedError(f"{self.name} has no picture")
 
-    def scenarios(self) -> Mapping[str, Callable[..., I]]:
-        """Generators of instances by name, each with typed keyword arguments; none by default."""
-        return {}
+    def origins(self) -> Origins[I] | None:
+        """Where instances come from: generated scenarios, and tables of one's own; None by default."""
+        return None

@@ -25,6 +25,7 @@ FLOORS = [  # from the ground up; families/ ties them together and is asked thro
     ["decomposition", "rl"],
     ["rolling"],
     ["analysis"],
+    ["origins"],
     ["cli"],
 ]
 LEVEL = {name: i for i, floor in enumerate(FLOORS) for name in floor}
@@ -118,6 +119,30 @@ def test_no_ladders_no_prints_no_long_files(path: Path) -> None:
     if "cli" not in path.parts:
         assert "print(" not in text.replace("pprint(", "")
     assert len(text.splitlines()) <= 400
+
+
+MANY = {  # files that may speak of more than one of our families
+    "__init__.py": "the package's face",
+    "instances/generators/__init__.py": "that room's face",
+    "rolling/vcc/policies.py": "which has that policy",
+    "rolling/vcc/day_ahead.py": "tomorrow's curves, planned for one data centre as those of many clusters are",
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_file_knows_one_family(path: Path) -> None:
+    """By what it imports and by words that are a family's name, docstrings left out."""
+    if path.relative_to(PACKAGE).as_posix() in MANY:
+        return
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {name for name in families() if node.value == name}
+        elif isinstance(node, ast.ImportFrom):
+            found |= set((node.module or "").split(".")) | {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {part for alias in node.names for part in alias.name.split(".")}
+    assert len(found & set(families())) <= 1
 
 
 def test_the_referee_knows_nothing_above() -> None:

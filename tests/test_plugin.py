@@ -73,6 +73,10 @@ def test_family(optsched, machine: str) -> None:  # type: ignore[no-untyped-def]
     assert "ok: every rule holds" in optsched("check", machine, "k.result.json")
     assert "knapsack has no replay" in optsched("replay", machine, code=2)
     assert "binaries" in optsched("methods")
+    optsched("generate", "knapsack-random", "--jobs", "8", "--seed", "3", "-o", "r.json")
+    assert "ok: every rule holds" in optsched("solve", "r.json", "-o", "r.result.json") + optsched(
+        "check", "r.json", "r.result.json"
+    )
 
 
 def test_method_and_policy(optsched) -> None:  # type: ignore[no-untyped-def]

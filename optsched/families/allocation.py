@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from optsched.family import Family, Heuristic
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.origins import Origins
     from optsched.problems.size import ExactSize
     from optsched.rolling.online import Online
 
@@ -78,12 +78,11 @@ class Allocation(Family[AllocationInstance, Decided]):
 
         return draw(instance, schedule)
 
-    def scenarios(self) -> Mapping[str, Callable[..., AllocationInstance]]:
-        """The paper's cases, and wider nodes."""
-        from optsched.instances.generators.andreas import andreas
-        from optsched.instances.generators.wide_nodes import wide_nodes
+    def origins(self) -> Origins[AllocationInstance]:
+        """Scenarios of the paper, and tables of one's own."""
+        from optsched.origins.allocation import ORIGINS
 
-        return {"andreas-1": partial(andreas, 1), "andreas-2": partial(andreas, 2), "wide-nodes": wide_nodes}
+        return ORIGINS
 
 
 FAMILY = Allocation()

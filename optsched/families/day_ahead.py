@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from optsched.family import Family, Heuristic
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from optsched.models.base import Model
+    from optsched.origins import Origins
 
 
 class DayAhead(Family[DayAheadInstance, DayAheadSchedule]):
@@ -50,11 +51,11 @@ class DayAhead(Family[DayAheadInstance, DayAheadSchedule]):
 
         return draw(instance, schedule)
 
-    def scenarios(self) -> Mapping[str, Callable[..., DayAheadInstance]]:
-        """Synthetic clusters."""
-        from optsched.instances.generators.day_ahead import day_ahead
+    def origins(self) -> Origins[DayAheadInstance]:
+        """Scenarios of the paper, and tables of one's own."""
+        from optsched.origins.day_ahead import ORIGINS
 
-        return {"day-ahead": day_ahead}
+        return ORIGINS
 
 
 FAMILY = DayAhead()

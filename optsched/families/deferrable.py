@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.origins import Origins
     from optsched.problems.size import ExactSize
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
@@ -90,11 +91,11 @@ class Deferrable(Family[DeferrableInstance, DeferrableSchedule]):
 
         return draw(instance, schedule)
 
-    def scenarios(self) -> Mapping[str, Callable[..., DeferrableInstance]]:
-        """The paper's cases."""
-        from optsched.instances.generators.osdec import osdec
+    def origins(self) -> Origins[DeferrableInstance]:
+        """Scenarios of the paper, and tables of one's own."""
+        from optsched.origins.deferrable import ORIGINS
 
-        return {"osdec": osdec}
+        return ORIGINS
 
 
 FAMILY = Deferrable()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.origins import Origins
     from optsched.problems.size import ExactSize
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
@@ -90,11 +91,11 @@ class Geo(Family[GeoInstance, GeoSchedule]):
 
         return draw(instance, schedule)
 
-    def scenarios(self) -> Mapping[str, Callable[..., GeoInstance]]:
-        """The paper's Table I."""
-        from optsched.instances.generators.masac import masac
+    def origins(self) -> Origins[GeoInstance]:
+        """Scenarios of the paper, and tables of one's own."""
+        from optsched.origins.geo import ORIGINS
 
-        return {"masac": masac}
+        return ORIGINS
 
 
 FAMILY = Geo()

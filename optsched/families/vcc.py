@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from optsched.methods import Method
     from optsched.models.base import Model
+    from optsched.origins import Origins
     from optsched.problems.size import ExactSize
     from optsched.rolling.online import Online
 
@@ -78,11 +79,11 @@ class Vcc(Family[VccInstance, VccSchedule]):
 
         return draw(instance, schedule)
 
-    def scenarios(self) -> Mapping[str, Callable[..., VccInstance]]:
-        """The environment's data centre."""
-        from optsched.instances.generators.vcc import vcc
+    def origins(self) -> Origins[VccInstance]:
+        """Scenarios of the paper, and tables of one's own."""
+        from optsched.origins.vcc import ORIGINS
 
-        return {"vcc": vcc}
+        return ORIGINS
 
 
 FAMILY = Vcc()

@@ -53,7 +53,7 @@ def test_same_seed_same_file(trace: Path, tmp_path: Path) -> None:
         (["alibaba2020", "{trace}", "--skip-bad", "--nodes", "A100:4x1"], "nodes of V100 and T4 only"),
         (["alibaba2020", "{trace}", "--skip-bad", "--to", "geo"], "needs --signals"),
         (["alibaba2020", "{trace}", "--skip-bad", "--scale", "2"], "--scale is not an option of --to allocation"),
-        (["alibaba2020", "{trace}", "--skip-bad", "--map", "a=b"], "--map is not an option of --to allocation"),
+        (["alibaba2020", "{trace}", "--skip-bad", "--map", "a=b"], "--zone is not an option of --to allocation"),
         (["alibaba2020", "{trace}", "--skip-bad", "--hours", "-1"], "hours must be positive"),
         (["swf", "{trace}", "--slack", "-1"], "line 1, fields"),
         (["azure-packing", "{trace}"], "is not the SQLite file"),

@@ -1,5 +1,6 @@
 """A family of one's own: which jobs run on one machine now."""
 
+from random import Random
 from typing import ClassVar, Literal
 
 import pyomo.environ as pyo
@@ -7,6 +8,7 @@ import pyomo.environ as pyo
 from optsched import Evaluation, Family, Instance, Schedule, Violation
 from optsched.instances.base import Counting, Data, Identifier, Positive
 from optsched.models.base import Model
+from optsched.origins import Option, Origins, Scenario
 from optsched.schedules.base import job_violations
 
 
@@ -66,6 +68,13 @@ def greedy(instance: Knapsack, seed: int = 0, *, spare: object = None) -> Chosen
     return Chosen(run=tuple(run))
 
 
+def random_jobs(jobs: int = 5, seed: int = 0) -> Knapsack:
+    """Jobs of 1 to 4 GPUs on half as many as they ask for."""
+    rng = Random(seed)
+    drawn = tuple(Job(id=f"j{j}", gpus=rng.randint(1, 4), value=round(rng.uniform(1, 9), 3)) for j in range(jobs))
+    return Knapsack(name=f"random-{jobs}-s{seed}", gpus=max(4, sum(job.gpus for job in drawn) // 2), jobs=drawn)
+
+
 class KnapsackFamily(Family[Knapsack, Chosen]):
     """One machine, now."""
 
@@ -88,6 +97,9 @@ class KnapsackFamily(Family[Knapsack, Chosen]):
 
     def formulations(self) -> dict[str, type[Binaries]]:
         return {"binaries": Binaries}
+
+    def origins(self) -> Origins[Knapsack]:
+        return Origins({"knapsack-random": Scenario("Random jobs.", (Option("jobs", "In all.", int, 5),), lambda: random_jobs)})
 
 
 FAMILY = KnapsackFamily()

@@ -12,7 +12,7 @@ import pandas as pd
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.instances.readers.gpus import KNOWN, MOST
-from optsched.instances.readers.own_fields import FAMILIES, TABLED, Kind, given_names
+from optsched.instances.readers.own_fields import Field, Kind
 from optsched.instances.readers.table import FIRST_DAY, LAST_DAY, Table, read_csv
 from optsched.instances.readers.trace import Times, Trace, gathered, midnight
 
@@ -30,25 +30,32 @@ class Columns:
     """The mapped columns of a table as fields of a family; `assumed` gathers what was not said."""
 
     def __init__(
-        self, table: Table, family: str, mapping: Mapping[str, str], units: Mapping[str, str], time_format: str | None
+        self,
+        table: Table,
+        fields: Mapping[str, Field],
+        mapping: Mapping[str, str],
+        units: Mapping[str, str],
+        time_format: str | None,
+        timed: bool,
     ) -> None:
         self.table, self.mapping, self.units, self.time_format = table, dict(mapping), dict(units), time_format
-        self.fields = FAMILIES[family]
+        self.fields = fields
         self.assumed: list[str] = []
         self._midnight: float | None = None
-        timed = {name for name in mapping if TABLE_TIME.fullmatch(name)} if family in TABLED else set()
+        times = {name for name in mapping if TABLE_TIME.fullmatch(name)} if timed else set()
         for name in mapping:
-            if name not in self.fields and name not in timed:
-                raise OptschedError(f"{family} has no field {name!r} to map, it has: {given_names(family)}")
+            if name not in self.fields and name not in times:
+                more = ", time.TYPE.GPUS (its time on so many GPUs of a type)" if timed else ""
+                raise OptschedError(f"a job has no field {name!r} to map, it has: {', '.join(fields)}{more}")
         for name, unit in units.items():
             if unit not in UNITS or name not in mapping:
                 raise OptschedError(f"--unit {name}={unit}: a mapped field, and one of {', '.join(UNITS)}")
         for column in mapping.values():
             table.text(column)  # a missing one is named
         for name, field in self.fields.items():
-            if field.required and name not in mapping and not (timed and name == "duration"):
+            if field.required and name not in mapping and not (times and name == "duration"):
                 raise OptschedError(
-                    f"{family} needs {name} ({field.meaning}): --map {name}=COLUMN; the table has {', '.join(table.names)}"
+                    f"a job needs {name} ({field.meaning}): --map {name}=COLUMN; the table has {', '.join(table.names)}"
                 )
 
     def __contains__(self, name: str) -> bool:
@@ -157,24 +164,42 @@ def _clock(text: str) -> float:
 
 def read(
     path: str | Path,
-    family: str,
+    fields: Mapping[str, Field],
     mapping: Mapping[str, str],
     *,
+    timed: bool = False,
     units: Mapping[str, str] | None = None,
     time_format: str | None = None,
     skip_bad: bool = False,
 ) -> Trace:
-    """The jobs of a CSV file, columns as `mapping` says (field of the family: column).
+    """The jobs of a CSV file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    fields
+        What a column may be.
+    mapping
+        Field: column.
+    timed
+        Whether fields may be times by GPU type and number besides, as ``time.V100.2``.
+    units
+        Field: unit of its numbers, one of `UNITS`; by the end of the column's name otherwise.
+    time_format
+        Of dates; ISO 8601 otherwise.
+    skip_bad
+        Leave broken rows out, and count them.
 
     Raises
     ------
     InputError
         A column that is not there, or a row that cannot be used, by line and column.
     OptschedError
-        A field that the family has not, or one that is missing.
+        A field that there is not, or one that is missing.
     """
     table = read_csv(path)
-    columns = Columns(table, family, mapping, units or {}, time_format)
+    columns = Columns(table, fields, mapping, units or {}, time_format, timed)
     submitted = columns.moment("submit")
     times = columns.times()
     fastest = [min((t for row in job.values() for t in row if t is not None), default=1.0) for job in times]

@@ -11,6 +11,7 @@ from optsched.instances.allocation import AllocationInstance, Job
 from optsched.instances.base import Floats
 from optsched.instances.generators.andreas import NETWORKS
 from optsched.instances.readers.gpus import ASSUMED_COSTS, most_gpus, parse_nodes, priced
+from optsched.instances.readers.own_fields import GPUS, JOB, Field, Kind
 from optsched.instances.readers.trace import Times, Trace
 
 AMDAHL = (
@@ -18,6 +19,13 @@ AMDAHL = (
     "number of GPUs, with the serial share, and the T4 to V100 ratio, of one of ANDREAS' four profiled networks, drawn for "
     "each job. A job runs on one node, so one that had more GPUs than a node has takes longer."
 )
+FIELDS = {
+    **JOB,
+    "gpus": GPUS,
+    "due": Field(Kind.MOMENT, "when it should have ended; drawn if not mapped"),
+    "weight": Field(Kind.NUMBER, "cost of being late, EUR/s; drawn if neither this nor priority is mapped"),
+    "priority": Field(Kind.NUMBER, "relative weight, scaled to the mean of the paper's weights"),
+}
 LEAST_WEIGHT, MOST_WEIGHT = 0.0253709514, 0.0443991650  # EUR/s
 DUE = "Due dates (submission + uniform from the fastest to the slowest time)"
 WEIGHTS = "weights (0.0254-0.0444 EUR/s)"

@@ -9,9 +9,17 @@ import numpy as np
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance, Job
+from optsched.instances.readers.own_fields import JOB, Field, Kind
 from optsched.instances.readers.table import read_csv
 from optsched.instances.readers.trace import Trace
 
+FIELDS = {
+    **JOB,
+    "cores": Field(Kind.POSITIVE, "cores that it takes; 1 if not mapped"),
+    "earliest": Field(Kind.MOMENT, "earliest start; the submission if not mapped"),
+    "latest": Field(Kind.MOMENT, "latest start; by due, or by --slack, if not mapped"),
+    "due": Field(Kind.MOMENT, "latest end"),
+}
 MOST_SLOTS = 10**6
 
 

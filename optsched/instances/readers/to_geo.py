@@ -12,9 +12,20 @@ from optsched.instances.base import Floats
 from optsched.instances.generators.masac import JOB_COEFFICIENTS, KINDS, SLACK
 from optsched.instances.generators.masac import masac as table_i
 from optsched.instances.geo import GeoInstance, Job, Link, Site
-from optsched.instances.readers.signals import FIELDS, Signals, placed, rebuilt
+from optsched.instances.readers.own_fields import GPUS, JOB, Field, Kind
+from optsched.instances.readers.signals import FIELDS as SIGNALS
+from optsched.instances.readers.signals import Signals, placed, rebuilt
 from optsched.instances.readers.trace import Trace
 
+FIELDS = {
+    **JOB,
+    "gpus": GPUS,
+    "source": Field(Kind.TEXT, "site where it is submitted; drawn if not mapped"),
+    "due": Field(Kind.MOMENT, "latest end; by slack if not mapped"),
+    "slack": Field(Kind.SPAN, "by how much its start may lag; 40 % of its duration if not mapped"),
+    "data_gb": Field(Kind.NUMBER, "GB to move to another site; drawn if not mapped"),
+    "model_gb": Field(Kind.NUMBER, "GB to move back; drawn if not mapped"),
+}
 SLOT_S = 60.0
 THROUGHPUT, USD_PER_GB = 0.02, 0.06  # GB/s as in Table I, and the mean of its prices of a transfer, between sites of one's own
 TABLE_I = "Sites, links and prices of a transfer are those of MASAC's Table I"
@@ -41,7 +52,7 @@ def to_geo(
 
     `sites` are used instead of Table I's, their prices and carbon as the signals give them.
     """
-    if set(signals.tables) != set(FIELDS):
+    if set(signals.tables) != set(SIGNALS):
         raise OptschedError(f"geo needs price and carbon, the signals give only {', '.join(signals.tables)}")
     submitted = np.ceil(trace.submitted_s / SLOT_S - 1e-9)
     duration = np.maximum(1, np.ceil(trace.duration_s / SLOT_S - 1e-9))

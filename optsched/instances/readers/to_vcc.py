@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.errors import OptschedError
+from optsched.instances.readers.own_fields import JOB, Field, Kind
 from optsched.instances.readers.signals import HOUR_S, Signals, hour, stamp
 from optsched.instances.readers.trace import Trace, dated
 from optsched.instances.vcc import Job, VccInstance
+
+FIELDS = {
+    **JOB,
+    "ncu": Field(Kind.POSITIVE, "NCU, or cores, that it takes; 1 if not mapped"),
+}
 
 
 def to_vcc(
