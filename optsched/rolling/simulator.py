@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
-from optsched.instances.base import Instance
-from optsched.schedules.base import Schedule, Violation
+from optsched.instances.base import I
+from optsched.schedules.base import S, Violation
 
 SNAPSHOT = "snapshot"  # its name: a generated instance's tells how to make it again
 
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
-Told = dict[str, Any]
-"""What was started, moved or stopped, as a row of the log shows it."""
+Told = dict[str, object]
+"""What was started, moved or stopped, as a row of the log shows it: JSON."""
 
 
 class Simulator(Protocol[I, S]):

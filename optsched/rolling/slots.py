@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Floats, Instance
+from optsched.instances.base import Floats, I, Ints
 from optsched.referee import check
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
-from optsched.schedules.base import Schedule, Violation
+from optsched.rolling.simulator import Told
+from optsched.rolling.slotted import Slotted, SlottedJob
+from optsched.schedules.base import S, Violation
 
 
 def whole_slots(what: str, seconds: float, slot_s: float) -> int:
@@ -27,17 +29,18 @@ def whole_slots(what: str, seconds: float, slot_s: float) -> int:
     return round(seconds / slot_s)
 
 
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
+class Entry(Protocol):
+    """What a decision says of a job."""
+
+    @property
+    def job(self) -> str:
+        """Its id."""
 
 
-def entries(decision: Schedule) -> Iterable[Any]:
-    """The starts of a decision."""
-    starts: Iterable[Any] = getattr(decision, "starts", ())
-    return starts
+E = TypeVar("E", bound=Entry)
 
 
-class SlotSimulator(ABC, Generic[I, S]):
+class SlotSimulator(ABC, Generic[I, S, E]):
     """A job may be started in the slots of its window; a decision is a plan, of which only the present slot is carried out.
 
     It is time to decide when a job is submitted or ends, where the last decision planned something, and every `period_s`.
@@ -45,6 +48,7 @@ class SlotSimulator(ABC, Generic[I, S]):
     Attributes
     ----------
     now : the present slot. load : units in use by place and slot, shape (P, T). waiting : indices of jobs that may still start.
+    started : what a history says of the jobs that were, by index.
     """
 
     stalled: ClassVar[bool] = False
@@ -53,23 +57,31 @@ class SlotSimulator(ABC, Generic[I, S]):
 
     def __init__(self, truth: I, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.truth, self.forecast, self.seed = truth, forecast, seed
-        self._slotted = cast(Any, truth)  # with jobs and slots, as every family has that is replayed like this
-        self.period = self.default_period() if period_s is None else whole_slots("period", period_s, self._slotted.slot_s)
+        slotted = self.slotted
+        self.period = self.default_period() if period_s is None else whole_slots("period", period_s, slotted.slot_s)
         self.event = "submitted"
-        submitted = self._slotted.columns.submitted
+        submitted = slotted.columns.submitted
         self.order = np.argsort(submitted, kind="stable")
         self.submissions = submitted[self.order]
         self.seen = 0
         self.waiting: list[int] = []
-        self.index = {job.id: j for j, job in enumerate(self._slotted.jobs)}
-        self.load: Floats = np.zeros((self.places, self._slotted.horizon))
+        self.index = {job.id: j for j, job in enumerate(slotted.jobs)}
+        self.load: Floats = np.zeros((self.places, slotted.horizon))
         self.ends: set[int] = set()
-        self.started: dict[int, dict[str, Any]] = {}
-        self.told: list[Any] = []  # a history's entries, each made once
-        self.now = int(self.submissions[0]) if len(self.submissions) else self._slotted.horizon
+        self.started: dict[int, E] = {}
+        self.now = int(self.submissions[0]) if len(self.submissions) else slotted.horizon
         self._submit()
 
     places: int = 1
+
+    @property
+    @abstractmethod
+    def slotted(self) -> Slotted[SlottedJob]:
+        """The truth, as what has jobs and slots."""
+
+    @abstractmethod
+    def entries(self, decision: S) -> tuple[E, ...]:
+        """What a decision says, job by job."""
 
     @abstractmethod
     def default_period(self) -> int:
@@ -88,11 +100,11 @@ class SlotSimulator(ABC, Generic[I, S]):
         """The instance of what may be known now."""
 
     @abstractmethod
-    def carry_out(self, start: Any, job: int) -> dict[str, Any] | None:
+    def carry_out(self, start: E, job: int) -> Told | None:
         """Do what an entry of a decision asks for in the present slot, if anything, and say what."""
 
     @abstractmethod
-    def next_slot(self, start: Any) -> int:
+    def next_slot(self, start: E) -> int:
         """The slot (from now) in which an entry of a decision wants something done."""
 
     @abstractmethod
@@ -106,7 +118,7 @@ class SlotSimulator(ABC, Generic[I, S]):
     @property
     def now_s(self) -> float:
         """The present in seconds."""
-        return self.now * float(self._slotted.slot_s)
+        return self.now * self.slotted.slot_s
 
     @property
     def unfinished(self) -> int:
@@ -121,10 +133,11 @@ class SlotSimulator(ABC, Generic[I, S]):
 
     def due(self) -> bool:
         """Go to the next submission where nothing waits."""
-        while not self.waiting and self.seen < len(self.submissions) and self.now < self._slotted.horizon:
+        horizon = self.slotted.horizon
+        while not self.waiting and self.seen < len(self.submissions) and self.now < horizon:
             self.now, self.event = int(self.submissions[self.seen]), "submitted"
             self._submit()
-        return bool(self.waiting) and self.now < self._slotted.horizon
+        return bool(self.waiting) and self.now < horizon
 
     def snapshot(self) -> I | None:
         """The waiting jobs re-based to the present, the capacity left, and what is believed of the signals."""
@@ -136,16 +149,17 @@ class SlotSimulator(ABC, Generic[I, S]):
 
     def present(self, decision: S) -> S:
         """What it wants done now, and the next thing that it wants done later: until then nobody is asked."""
-        starts = entries(decision)
+        starts = self.entries(decision)
         now = [start for start in starts if self.next_slot(start) <= 0]
         later = [start for start in starts if self.next_slot(start) > 0]
         first = [min(later, key=self.next_slot)] if later else []
         return decision.model_copy(update={"starts": tuple(now + first)})
 
-    def apply(self, decision: S) -> list[dict[str, Any]]:
+    def apply(self, decision: S) -> list[Told]:
         """Start what is to start now, and go to the next event."""
+        horizon = self.slotted.horizon
         done, planned = [], []
-        for start in entries(decision):
+        for start in self.entries(decision):
             job = self.index[start.job]
             happened = self.carry_out(start, job)
             if happened is not None:
@@ -153,40 +167,39 @@ class SlotSimulator(ABC, Generic[I, S]):
             if job not in self.started:
                 planned.append(self.now + max(1, self.next_slot(start)))
         self.waiting = [j for j in self.waiting if j not in self.started]
-        coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else self._slotted.horizon
-        events = {"submitted": coming, "planned": min(planned, default=self._slotted.horizon)}
+        coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else horizon
+        events = {"submitted": coming, "planned": min(planned, default=horizon)}
         if self.waiting:
             self.ends = {end for end in self.ends if end > self.now}
-            events |= {"ended": min(self.ends, default=self._slotted.horizon), "period": self.next_period()}
-            events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=self._slotted.horizon)}
+            events |= {"ended": min(self.ends, default=horizon), "period": self.next_period()}
+            events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=horizon)}
         until = min(events.values())
         self.event = "+".join(name for name, slot in events.items() if slot == until)
         self.now = until
         self._submit()
         return done
 
-    def run(self, job: int, place: int, row: dict[str, Any]) -> None:
-        """Occupy a place from now on for the job's duration."""
-        columns = self._slotted.columns
-        end = self.now + int(columns.duration[job])
+    def run(self, job: int, place: int, started: E) -> None:
+        """Occupy a place from now on for the job's duration; `started` is what a history says of it."""
+        end = self.now + int(self.slotted.columns.duration[job])
         self.load[place, self.now : end] += self.demand[job]
         self.ends.add(end)
-        self.started[job] = row
+        self.started[job] = started
 
     @property
     @abstractmethod
-    def demand(self) -> Any:
+    def demand(self) -> Floats | Ints:
         """Units a job takes, shape (J,)."""
 
     @property
     @abstractmethod
-    def capacity(self) -> Any:
+    def capacity(self) -> Floats | Ints:
         """Units there are, shape (P, T)."""
 
     def figures(self) -> dict[str, float]:
         """Jobs run and not run, and the share of the capacity that was in use."""
         return {
             "jobs_run": len(self.started),
-            "jobs_dropped": len(self._slotted.jobs) - len(self.started),
+            "jobs_dropped": len(self.slotted.jobs) - len(self.started),
             "utilisation": float(np.minimum(self.load, self.capacity).sum() / max(1e-9, float(self.capacity.sum()))),
         }

@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
+from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance, Job
-from optsched.rolling.simulator import SNAPSHOT
+from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
 
-class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule]):
+class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, Start]):
     """The truth of a replay of deferrable jobs."""
 
     truth: DeferrableInstance
+
+    @property
+    def slotted(self) -> DeferrableInstance:
+        """Itself."""
+        return self.truth
+
+    def entries(self, decision: DeferrableSchedule) -> tuple[Start, ...]:
+        """The starts."""
+        return decision.starts
 
     def default_period(self) -> int:
         """Every slot: the capacity may differ from what was believed."""
         return 1
 
     @property
-    def demand(self) -> Any:
+    def demand(self) -> Floats:
         """Cores."""
         return self.truth.columns.cores
 
     @property
-    def capacity(self) -> Any:
+    def capacity(self) -> Floats:
         """Cores, one place."""
         return self.truth.capacity_cores[None, :]
 
@@ -74,15 +82,14 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule])
         """The windows of waiting jobs open."""
         return (self.truth.jobs[j].earliest for j in self.waiting)
 
-    def carry_out(self, start: Start, job: int) -> dict[str, Any] | None:
+    def carry_out(self, start: Start, job: int) -> Told | None:
         """Start it."""
         if start.start:
             return None
-        row = {"job": start.job, "start": self.now}
-        self.run(job, 0, row)
-        return row
+        begun = Start(job=start.job, start=self.now)
+        self.run(job, 0, begun)
+        return begun.model_dump()
 
     def history(self) -> DeferrableSchedule:
         """The starts so far."""
-        self.told += [Start(**row) for row in islice(self.started.values(), len(self.told), None)]
-        return DeferrableSchedule(starts=tuple(self.told))
+        return DeferrableSchedule(starts=tuple(self.started.values()))

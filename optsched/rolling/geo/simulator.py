@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance, Job
 from optsched.rolling.forecast import Forecast, perfect
-from optsched.rolling.simulator import SNAPSHOT
+from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import SlotSimulator
 from optsched.schedules.geo import GeoSchedule, Lost, Start
 
 
-class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
+class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
     """The truth of a replay over sites. A job that has left its source is bound for where it goes.
 
     Attributes
@@ -35,6 +33,15 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
         }
         super().__init__(truth, period_s, forecast, seed)
 
+    @property
+    def slotted(self) -> GeoInstance:
+        """Itself."""
+        return self.truth
+
+    def entries(self, decision: GeoSchedule) -> tuple[Start, ...]:
+        """The starts."""
+        return decision.starts
+
     def default_period(self) -> int:
         """Every signal slot: prices are news then."""
         return self.truth.slots_per_signal
@@ -45,12 +52,12 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
         return ((self.now + phase) // self.period + 1) * self.period - phase
 
     @property
-    def demand(self) -> Any:
+    def demand(self) -> Ints:
         """GPUs."""
         return self.truth.columns.gpus
 
     @property
-    def capacity(self) -> Any:
+    def capacity(self) -> Ints:
         """GPUs by site."""
         return self.truth.capacity
 
@@ -106,7 +113,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
 
     def _rebased(self, j: int) -> Job:
         job = self.truth.jobs[j]
-        update: dict[str, Any] = {"submitted": 0, "slack": job.submitted + job.slack - self.now}
+        update: dict[str, object] = {"submitted": 0, "slack": job.submitted + job.slack - self.now}
         if j in self.departed:
             site, _, arrival = self.departed[j]
             update |= {"bound_for": self.truth.sites[site].id, "arrives": max(0, arrival - self.now)}
@@ -120,23 +127,23 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
         """Jobs in transit arrive."""
         return (self.departed[j][2] for j in self.waiting if j in self.departed)
 
-    def carry_out(self, start: Start, job: int) -> dict[str, Any] | None:
+    def carry_out(self, start: Start, job: int) -> Told | None:
         """Start it here and now, or let it leave now."""
         site = self.truth.site_index[start.site]
-        row: dict[str, Any] = {"job": start.job, "site": start.site}
         if start.departure is None and not start.start:
             went = self.departed.get(job)
-            row |= {"start": self.now, "departure": None if went is None else went[1]}
-            self.run(job, site, row)
-            return row
+            left = None if went is None else went[1]
+            begun = Start(job=start.job, site=start.site, start=self.now, departure=left)
+            self.run(job, site, begun)
+            return begun.model_dump()
         if start.departure == 0:
             columns, truth = self.truth.columns, self.truth
             sizes = (float(columns.data_gb[job]), float(columns.model_gb[job]))
             delay = truth.paths[int(columns.source[job]), site].delay_slots(sizes, truth.slot_s)
             self.departed[job] = (site, self.now, self.now + delay)
             if delay == 0 and not start.start:
-                self.run(job, site, row | {"start": self.now, "departure": self.now})
-            return row | {"departure": self.now, "arrives": self.now + delay}
+                self.run(job, site, Start(job=start.job, site=start.site, start=self.now, departure=self.now))
+            return {"job": start.job, "site": start.site, "departure": self.now, "arrives": self.now + delay}
         return None
 
     def history(self) -> GeoSchedule:
@@ -146,8 +153,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule]):
             for j, (site, departure, _) in self.departed.items()
             if j not in self.started and departure is not None
         ]
-        self.told += [Start(**row) for row in islice(self.started.values(), len(self.told), None)]
-        return GeoSchedule(starts=tuple(self.told), lost=tuple(lost))
+        return GeoSchedule(starts=tuple(self.started.values()), lost=tuple(lost))
 
     def figures(self) -> dict[str, float]:
         """And how many ran away from their source, and how many left it in vain."""
