@@ -58,7 +58,7 @@ def _trainer(algorithm: str, steps: int) -> click.Command:
             def show(done: int, value: float) -> None:
                 tell(f"{done:,} of {steps:,} steps, cost of an episode {-value:,.2f}")
 
-            agent = train(algorithm, environment.again, steps, seed, show)
+            agent = train(algorithm, environment.again, steps, seed, show).trained(environment.instance, forecast)
         agent.save(output)
         cost = -evaluate_agent(agent, environment.again)
         if as_json:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
+from optsched.instances.base import Instance
 from optsched.rl.observation import SIZE
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(0.0, x)}
@@ -27,6 +28,14 @@ def to_cap(action: Any) -> Any:
     return ((action + 1) / 2) ** 3
 
 
+class Lesson(NamedTuple):
+    """What an agent has learned from: an instance, by its name and by a digest of what is given, and a kind of forecast."""
+
+    name: str
+    digest: str
+    forecast: str
+
+
 @dataclass(frozen=True)
 class Agent:
     """Normalise the observation, go through the layers, and make a cap of what comes out.
@@ -34,7 +43,8 @@ class Agent:
     Attributes
     ----------
     mean, scale : of the observation, shape (n,). clip : of the normalised one. layers : (weights, bias), shapes (out, in),
-    (out,). activation : between layers. squash : whether tanh ends it (SAC) or clipping does (PPO).
+    (out,). activation : between layers. squash : whether tanh ends it (SAC) or clipping does (PPO). lesson : what it was
+    trained on; None where nobody knows.
     """
 
     mean: np.ndarray
@@ -43,6 +53,7 @@ class Agent:
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     activation: str
     squash: bool
+    lesson: Lesson | None = None
 
     def act(self, observation: np.ndarray) -> float:
         """The cap, from 0 to 1, without exploration."""
@@ -53,6 +64,25 @@ class Agent:
         out = float((weights @ x + bias)[0])
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
         return float(to_cap(out))
+
+    def trained(self, instance: Instance, forecast: str) -> Agent:
+        """The agent, which remembers what it was trained on."""
+        return replace(self, lesson=Lesson(instance.name, _digest(instance), forecast))
+
+    def doubt(self, instance: Instance, forecast: str) -> str | None:
+        """Why its decisions mean little here, and what to type; None where it has learned from this, or nobody knows."""
+        if self.lesson is None:
+            return None
+        if self.lesson.digest != _digest(instance):
+            learn = f"optsched train vcc-{'sac' if self.squash else 'ppo'} --instance INSTANCE -o mine.npz"
+            other = f"trained on another instance, {self.lesson.name}: look before you trust it"
+            return f"{other}; `{learn}` trains one here, for --policy agent:mine.npz"
+        if self.lesson.forecast != forecast:
+            known = self.lesson.forecast
+            return (
+                f"trained on {known} forecasts, and shown {forecast} ones: look before you trust it, or type --forecast {known}"
+            )
+        return None
 
     @property
     def sha256(self) -> str:
@@ -73,6 +103,8 @@ class Agent:
             "mean": self.mean,
             "scale": self.scale,
         }
+        if self.lesson is not None:
+            settings["lesson"] = self.lesson
         np.savez_compressed(packed, **{k: np.asarray(v) for k, v in (settings | layers).items()})  # type: ignore[arg-type]
         write_bytes(path, packed.getvalue())
 
@@ -90,6 +122,8 @@ class Agent:
                 layers = tuple((held[f"w{i}"].astype(float), held[f"b{i}"].astype(float)) for i in range(count))
                 mean, scale = held["mean"].astype(float), held["scale"].astype(float)
                 found = cls(mean, scale, float(held["clip"]), layers, str(held["activation"]), bool(held["squash"]))
+                if "lesson" in held:
+                    found = replace(found, lesson=Lesson(*map(str, held["lesson"])))
         except (
             KeyError,
             ValueError,
@@ -119,6 +153,11 @@ class Agent:
         if not all(np.isfinite(array).all() for array in arrays) or not (self.scale > 0).all() or not self.clip > 0:
             return "its numbers are not finite, or a scale is not positive"
         return None if self.activation in ACTIVATIONS else f"activation {self.activation!r} is unknown"
+
+
+def _digest(instance: Instance) -> str:
+    """A digest of what is given, whatever it is called."""
+    return instance.model_copy(update={"name": "any", "meta": {}}).sha256
 
 
 def shipped() -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.online import online_of
-from optsched.rolling.policy import Lasting, Policy, Settings
+from optsched.rolling.policy import Lasting, Policy, Settings, Trained
 from optsched.rolling.policy import policy as named_policy
 from optsched.rolling.run import Failure, OnFailure, Run
 from optsched.schedules.base import Schedule
@@ -155,6 +155,7 @@ def replay(
         raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
     if checkpoint is not None and not isinstance(acting, Lasting):
         raise OptschedError(f"policy {name} cannot be kept in a checkpoint: it has no state() and restore(state)")
+    doubt = acting.doubt(instance, forecast) if isinstance(acting, Trained) else None
     online = online_of(instance.problem)
     simulator = online.simulator(instance, period_s, named_forecast(forecast), seed)
     if settings.budget_s is not None:
@@ -171,6 +172,7 @@ def replay(
 
     def result(termination: str) -> Result:
         fallbacks = run.counts.fallbacks
+        said = [doubt, f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None]
         return certified(
             instance,
             run.simulator.history(),
@@ -180,7 +182,7 @@ def replay(
             seconds=spent + clock.elapsed_s(),
             seed=seed,
             options=options | {"figures": run.counts.figures() | run.simulator.figures()},
-            message=f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None,
+            message="; ".join(filter(None, said)) or None,
         )
 
     try:

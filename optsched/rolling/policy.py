@@ -44,6 +44,14 @@ class Lasting(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
         """Go on from what `state` said, after a `reset`; lists come back for tuples, and keys are strings."""
 
 
+@runtime_checkable
+class Trained(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
+    """A policy that has learned from an instance, and knows where its decisions mean little."""
+
+    def doubt(self, instance: I_contra, forecast: str) -> str | None:
+        """Why they do in this replay, and what to type; None where there is no doubt."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a user may ask of a policy; None leaves it to the policy.

@@ -12,6 +12,7 @@ import pytest
 import optsched
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
+from optsched.instances.readers import read_google2019
 from optsched.referee import check
 from optsched.registry import family as family_named
 from optsched.rl.agent import Agent, agent, shipped
@@ -195,3 +196,25 @@ def test_agents_are_shipped_and_kept(tmp_path: Path) -> None:
     for wrong in ("agent:nobody", f"agent:{tmp_path / 'none.npz'}", f"agent:{tmp_path / 'rubbish.npz'}"):
         with pytest.raises(OptschedError):
             replay(three(), wrong)
+
+
+def test_an_agent_says_where_it_has_not_learned(tmp_path: Path) -> None:
+    """Elsewhere one line, in the result too; none for the instance and forecasts that it knows, or where nobody knows."""
+    told = replay(three(), "vcc-ppo").message or ""
+    assert told.startswith("trained on another instance, google2019-d0-28: look before you trust it")
+    assert "`optsched train vcc-ppo --instance INSTANCE -o mine.npz`" in told
+    kept = tmp_path / "mine.npz"
+    agent("vcc-sac").trained(three(), "fitted").save(kept)
+    renamed = three().model_copy(update={"name": "another name", "meta": {"read": "again"}})
+    for instance in (three(), renamed):
+        assert replay(instance, f"agent:{kept}", forecast="fitted").message is None
+    told = replay(three(), f"agent:{kept}", forecast="perfect").message or ""
+    assert told == "trained on fitted forecasts, and shown perfect ones: look before you trust it, or type --forecast fitted"
+    assert "optsched train vcc-sac" in (replay(vcc(days=1, jobs=30, load=0.1), f"agent:{kept}", forecast="fitted").message or "")
+    replace(agent("vcc-sac"), lesson=None).save(kept)
+    assert replay(three(), f"agent:{kept}").message is None
+
+
+def test_the_shipped_agents_know_their_month(traces: Path) -> None:
+    month = read_google2019(traces / "google2019")
+    assert [agent(name).doubt(month, "fitted") for name in ("vcc-ppo", "vcc-sac")] == [None, None]

@@ -116,6 +116,10 @@ class AgentPolicy:
         self.cap = self.agent.act(observe(self.cap, snapshot))
         return VccSchedule(cap=(self.cap,), starts=())
 
+    def doubt(self, instance: VccInstance, forecast: str) -> str | None:
+        """Where it was trained on another instance, or on other forecasts."""
+        return self.agent.doubt(instance, forecast)
+
     def state(self) -> dict[str, Any]:
         """The last cap, and who set it."""
         return {"cap": self.cap, "agent": self.agent.sha256}
