@@ -114,7 +114,7 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, Any], bound: f
     if broken:
         more = f" (and {len(broken) - 1} more, see optsched.check)" if len(broken) > 1 else ""
         raise OptschedError(f"the schedule is not feasible: {broken[0]}{more}")
-    proven, proof = bound_of(instance, read, bound)
+    proven, proof = bound_of(instance, read.objective_kind, bound)
     return certified(
         instance,
         read,
@@ -139,8 +139,8 @@ def expect_instance(given: object) -> None:
         raise OptschedError(f"expected an instance, got {given!r:.60}; optsched.load(FILE) reads one")
 
 
-def bound_of(instance: Instance, schedule: Schedule, bound: float | Result | None) -> tuple[float | None, Proof | None]:
-    """What a number or a result proves of a schedule.
+def bound_of(instance: Instance, kind: str | None, bound: float | Result | None) -> tuple[float | None, Proof | None]:
+    """What a number or a result proves of schedules whose objective is of a kind (`Schedule.objective_kind`).
 
     Raises
     ------
@@ -153,9 +153,9 @@ def bound_of(instance: Instance, schedule: Schedule, bound: float | Result | Non
         return bound, None
     if bound.instance.sha256 != instance.sha256:
         raise OptschedError(f"the bound is of {bound.instance.name!r}, not of the instance {instance.name!r} given")
-    kind = bound.objective_kind if bound.schedule is not None else family_of(instance).schedules[0].objective_kind
-    if kind != schedule.objective_kind:  # without a schedule it is of the kind that methods make, which comes first
-        raise OptschedError(f"the bound is of a {kind} objective, the schedule has a {schedule.objective_kind} one")
+    own = bound.objective_kind if bound.schedule is not None else family_of(instance).schedules[0].objective_kind
+    if own != kind:  # without a schedule it is of the kind that methods make, which comes first
+        raise OptschedError(f"the bound is of a {own} objective, the schedule has a {kind} one")
     broken = bound.verify(instance)
     if broken:
         raise OptschedError(f"the bound cannot be trusted: {broken[0]}")

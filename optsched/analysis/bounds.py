@@ -8,6 +8,7 @@ from math import isfinite
 from optsched.certificate import beats, relative_gap, settled
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
+from optsched.judging import bound_of
 from optsched.referee import evaluate
 from optsched.registry import family_of
 from optsched.result import Result
@@ -79,18 +80,10 @@ def proven_bound(instance: Instance, result: Result) -> Bound:
     OptschedError
         It is about another instance, has no bound, was edited, or its bound is of a snapshot's proxy.
     """
-    if result.problem != instance.problem or result.instance.sha256 != instance.sha256:
-        raise OptschedError(
-            f"its bound is of another instance, {result.instance.name!r}: nothing follows for {instance.name!r}"
-        )
-    broken = result.verify(instance)
-    if broken:
-        raise OptschedError(f"its bound cannot be trusted: {broken[0]}")
-    if result.bound is None:
+    value, _ = bound_of(instance, "realised" if _has_proxy(instance) else None, result)
+    if value is None:
         raise OptschedError("it has no bound: solve the instance by a method that proves one")
-    if _has_proxy(instance) and result.objective_kind != "realised":
-        raise OptschedError("its bound is of a snapshot's proxy, what happens in a replay is judged by what it really costs")
-    return Bound(result.bound, f"{result.method}, given")
+    return Bound(value, f"{result.method}, given")
 
 
 def given_bound(instance: Instance, given: Bound | Result | float) -> Bound:

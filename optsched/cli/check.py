@@ -152,7 +152,7 @@ def _bound(instance: Instance, schedule: Schedule, given: str) -> float:
         return number_given
     other = _input.result(given)
     try:
-        proven, _ = bound_of(instance, schedule, other)
+        proven, _ = bound_of(instance, schedule.objective_kind, other)
     except OptschedError as error:
         raise InputError(_input.shown(given), "", str(error)) from None
     if proven is None:
