@@ -210,7 +210,8 @@ def test_an_agent_says_where_it_has_not_learned(tmp_path: Path) -> None:
         assert replay(instance, f"agent:{kept}", forecast="fitted").message is None
     told = replay(three(), f"agent:{kept}", forecast="perfect").message or ""
     assert told == "trained on fitted forecasts, and shown perfect ones: look before you trust it, or type --forecast fitted"
-    assert "optsched train vcc-sac" in (replay(vcc(days=1, jobs=30, load=0.1), f"agent:{kept}", forecast="fitted").message or "")
+    told = replay(vcc(days=1, jobs=30, load=0.1), f"agent:{kept}", forecast="fitted").message or ""
+    assert "optsched train vcc-sac" in told
     replace(agent("vcc-sac"), lesson=None).save(kept)
     assert replay(three(), f"agent:{kept}").message is None
 
