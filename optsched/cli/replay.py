@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 ASKED = "quick"  # --bound without a value
 FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
-SHORT = 2.5  # seconds for that; several policies, and who asks for it, have more
 EPILOG = """\b
 Examples:
   optsched example armida -o x.json
@@ -203,12 +202,12 @@ def _given(instance: Instance, wanted: str | None) -> Bound | None:
 
 def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
     """A bound that costs little; None where there is none, and nobody has asked for it."""
-    from optsched.analysis.bounds import SECONDS, quick_bound
+    from optsched.analysis.bounds import quick_bound
 
     if not asked and policies == 1 and len(getattr(instance, "jobs", ())) > FEW:
         return None
     with live("a bound to show gaps by"):
-        found = quick_bound(instance, SECONDS if asked or policies > 1 else SHORT)
+        found = quick_bound(instance)
     if found is None and asked:
         raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
     return found
