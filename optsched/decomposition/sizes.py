@@ -7,13 +7,13 @@ from collections.abc import Callable
 from optsched.instances.base import I
 from optsched.problems.size import ExactSize
 from optsched.problems.view import TimeIndexedView
-from optsched.schedules.base import Schedule
+from optsched.schedules.base import S
 
 EXACT_LIMIT = 2000  # options of a time-indexed problem
 SAMPLE = 200  # jobs whose options are counted for all
 
 
-def options(instance: I, view: Callable[[I], TimeIndexedView[Schedule]]) -> ExactSize:
+def options(instance: I, view: Callable[[I], TimeIndexedView[S]]) -> ExactSize:
     """The number of options, which a time-indexed model's effort grows with."""
     jobs = instance.jobs  # type: ignore[attr-defined]
     step = max(1, -(-len(jobs) // SAMPLE))

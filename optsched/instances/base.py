@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Data(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy with some fields replaced (not validated); cached columns and hashes are not carried over."""
         copied = super().model_copy(update=update, deep=deep)
         cached = copied.__dict__.keys() - type(self).__pydantic_fields__.keys()
@@ -92,18 +92,18 @@ class Instance(Data, Generic[S_co, H_co]):
 
     format: Literal["optsched-instance/1"] = INSTANCE_FORMAT
     name: Identifier
-    meta: dict[str, Any] = Field(default_factory=dict)
+    meta: dict[str, object] = Field(default_factory=dict)
 
     @field_validator("meta")
     @classmethod
-    def _finite_meta(cls, meta: dict[str, Any]) -> dict[str, Any]:
+    def _finite_meta(cls, meta: dict[str, object]) -> dict[str, object]:
         try:
             json.dumps(meta, allow_nan=False)
         except ValueError:
             raise PydanticCustomError("optsched", "holds a number that JSON cannot write") from None
         return meta
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The instance as a JSON object; fields that keep their default are left out."""
         data = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return {"format": self.format, "problem": self.problem} | data
@@ -150,7 +150,7 @@ class Instance(Data, Generic[S_co, H_co]):
         return read(cls, path)
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+    def from_dict(cls, fields: Mapping[str, object]) -> Self:
         """An instance from the fields of its file.
 
         Parameters
@@ -169,7 +169,7 @@ class Instance(Data, Generic[S_co, H_co]):
         return instance_from(cls, fields, f"{cls.__name__}.from_dict")
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **fields: Any) -> Self:
+    def from_frame(cls, frame: pd.DataFrame, **fields: object) -> Self:
         """An instance whose jobs (clusters in `day_ahead`) are the rows of a frame.
 
         Parameters
@@ -236,6 +236,7 @@ class Instance(Data, Generic[S_co, H_co]):
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
 I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
 D = TypeVar("D", bound=Data)
+A = TypeVar("A", bound=np.ndarray)
 
 
 def refuse(place: str, problem: str) -> NoReturn:
@@ -255,7 +256,7 @@ def refuse_duplicates(field: str, ids: Iterable[object]) -> None:
         first[identifier] = index
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: A) -> A:
     """`array`, made read-only, since cached columns are shared."""
     array.flags.writeable = False
     return array

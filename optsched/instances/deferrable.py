@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,7 +24,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
-from optsched.instances.grid import Grid
+from optsched.instances.grid import Grid, Whole
 
 if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
@@ -75,8 +75,8 @@ class Units:
     """Cores of the jobs, shape (J,), and capacity, shape (T,), in whole units of a grid: overload is told in them."""
 
     grid: Grid
-    cores: Any
-    capacity: Any
+    cores: Whole
+    capacity: Whole
 
 
 class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
@@ -107,7 +107,7 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     capacity: tuple[NonNegative, ...] = Field(min_length=1)
     delay_penalty: Penalty
     overload_penalty: Penalty
-    forecast: dict[str, Any] | None = None
+    forecast: dict[str, object] | None = None
     now: Natural = 0
     jobs: tuple[Job, ...]
 

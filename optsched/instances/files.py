@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pydantic_core
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from optsched.errors import InputError
 from optsched.files import write_bytes
@@ -16,7 +17,7 @@ from optsched.instances.base import Instance
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse_object(data: bytes, path: str | Path) -> dict[str, Any]:
+def parse_object(data: bytes, path: str | Path) -> dict[str, object]:
     """The JSON object in `data`."""
     if not data.strip():
         raise InputError(path, "", "is empty, expected a JSON object")
@@ -37,7 +38,7 @@ class _RepeatedKey(Exception):
     """A key that stands twice in one object: one of the two values would be lost silently."""
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -45,13 +46,13 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def expect_format(raw: dict[str, Any], expected: str, path: str | Path) -> None:
+def expect_format(raw: dict[str, object], expected: str, path: str | Path) -> None:
     """Refuse a file of another format."""
     if raw.get("format") != expected:
         raise InputError(path, "format", f'expected "{expected}", got {shown(raw.get("format"))}')
 
 
-def validated(model: type[Model], raw: dict[str, Any], path: str | Path) -> Model:
+def validated(model: type[Model], raw: dict[str, object], path: str | Path) -> Model:
     """`raw` as a `model`, or one line that names the first fault."""
     try:
         # JSON mode reads lists as tuples while everything else stays strict.
@@ -65,7 +66,7 @@ def validated(model: type[Model], raw: dict[str, Any], path: str | Path) -> Mode
         raise InputError(path, "", str(error)) from None
 
 
-def describe(fault: Any, raw: Any) -> tuple[str, str]:
+def describe(fault: ErrorDetails, raw: object) -> tuple[str, str]:
     """Place and problem of a pydantic error: ``jobs[3].duration (job "J7")``, ``must be ...``."""
     place, value = "", raw
     holder = ""
@@ -94,7 +95,7 @@ def describe(fault: Any, raw: Any) -> tuple[str, str]:
     return place + holder, f"{message}, got {shown(fault['input'])}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as a short piece of JSON for a message."""
     if isinstance(value, dict):
         return "an object"
@@ -117,11 +118,11 @@ def save(instance: Instance, path: str | Path) -> None:
     write_bytes(path, dumps(instance))
 
 
-def _readable(data: dict[str, Any]) -> str:
-    def compact(value: Any) -> str:
+def _readable(data: dict[str, object]) -> str:
+    def compact(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
-    def field(value: Any) -> str:
+    def field(value: object) -> str:
         if isinstance(value, list) and value and isinstance(value[0], dict):
             return "[\n" + ",\n".join(f"    {compact(item)}" for item in value) + "\n  ]"
         return compact(value)

@@ -8,9 +8,10 @@ lists of a column differ in length the shorter end in empty cells, which are lef
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
+from pydantic.fields import FieldInfo
 
 from optsched.errors import InputError
 from optsched.instances.base import Data
@@ -36,7 +37,7 @@ def to_frame(records: Iterable[Data], kind: type[Data], first: int = 0) -> pd.Da
     return pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
 
 
-def from_frame(frame: pd.DataFrame, kind: type[Data], where: str, first: int = 0) -> list[dict[str, Any]]:
+def from_frame(frame: pd.DataFrame, kind: type[Data], where: str, first: int = 0) -> list[dict[str, object]]:
     """The rows of a frame as JSON objects, to be validated as such.
 
     Whole floats count as integers, and numbers as text where the field is text (``id``): pandas makes both of the other.
@@ -79,13 +80,13 @@ def from_frame(frame: pd.DataFrame, kind: type[Data], where: str, first: int = 0
     return [_gather(dict(zip(columns, row, strict=True)), needed, first) for row in zip(*columns.values(), strict=True)]
 
 
-def _fields(kind: type[Data]) -> Iterable[tuple[str, Any]]:
+def _fields(kind: type[Data]) -> Iterable[tuple[str, FieldInfo]]:
     return kind.model_fields.items()
 
 
-def _spread(value: dict[str, Any], first: int) -> dict[str, Any]:
+def _spread(value: dict[str, object], first: int) -> dict[str, object]:
     """An object whose lists and objects are spread over names with dots."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, item in value.items():
         if isinstance(item, dict):
             found |= {f"{name}.{inner}": leaf for inner, leaf in _spread(item, first).items()}
@@ -96,17 +97,17 @@ def _spread(value: dict[str, Any], first: int) -> dict[str, Any]:
     return found
 
 
-def _column(values: list[Any]) -> Any:
+def _column(values: list[object]) -> pd.Series:
     """A column in which whole numbers stay whole beside empty cells."""
     known = {type(value) for value in values if value is not None}
     if known == {int} and None in values:
-        return pd.array(values, dtype="Int64")
+        return pd.Series(values, dtype="Int64")
     return pd.Series(values, dtype=object if known in (set(), {str}) else None)
 
 
-def _cells(column: Any, text: bool) -> list[Any]:
+def _cells(column: pd.Series, text: bool) -> list[object]:
     """The cells of a column as what JSON has."""
-    found = []
+    found: list[object] = []
     for value in column.tolist():
         value = plain(value)
         if isinstance(value, float):
@@ -120,24 +121,32 @@ def _cells(column: Any, text: bool) -> list[Any]:
     return found
 
 
-def _gather(row: dict[str, Any], needed: set[str], first: int) -> dict[str, Any]:
+def _gather(row: dict[str, object], needed: set[str], first: int) -> dict[str, object]:
     """The object of a row: what was spread comes together, and empty cells are absent values."""
-    made: dict[str, Any] = {}
-    spread: dict[tuple[str, str], dict[int, Any]] = {}
+    made: dict[str, object] = {}
+    spread: dict[tuple[str, str], dict[int, object]] = {}
     for name, value in row.items():
         base, _, rest = name.partition(".")
         key, _, position = rest.rpartition(".")
         if position.isdigit():
             spread.setdefault((base, key), {})[int(position) - first] = value
         elif rest:
-            made.setdefault(base, {})[rest] = value
+            _within(made, base)[rest] = value
         elif value is not None or name in needed:
             made[name] = value
     for (base, key), values in spread.items():
         most = max((place for place, value in values.items() if value is not None), default=-1)
         listed = [values.get(place) for place in range(most + 1)]
         if key and listed:
-            made.setdefault(base, {})[key] = listed
+            _within(made, base)[key] = listed
         elif not key:
             made[base] = listed
     return made
+
+
+def _within(made: dict[str, object], name: str) -> dict[str, object]:
+    """The object under a name, there or new."""
+    held = made.get(name)
+    if not isinstance(held, dict):
+        held = made[name] = {}
+    return held

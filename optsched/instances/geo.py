@@ -238,16 +238,16 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     @cached_property
     def columns(self) -> JobColumns:
         """NumPy columns of the jobs."""
-        index = self.site_index
-        source = [index[job.source] for job in self.jobs]
-        bound_for = [-1 if job.bound_for is None else index[job.bound_for] for job in self.jobs]
-        ints = [[getattr(job, f) for job in self.jobs] for f in ("submitted", "gpus", "duration", "slack")]
-        arrives = [job.arrives for job in self.jobs]
-        floats = [[getattr(job, f) for job in self.jobs] for f in ("data_gb", "model_gb")]
-        return JobColumns(
-            *(frozen(np.array(column, dtype=np.int64)) for column in [source, *ints, bound_for, arrives]),
-            *(frozen(np.array(column, dtype=float)) for column in floats),
-        )
+        at, jobs = self.site_index, self.jobs
+        bound = [-1 if job.bound_for is None else at[job.bound_for] for job in jobs]
+        rows = [
+            (at[j.source], j.submitted, j.gpus, j.duration, j.slack, b, j.arrives) for j, b in zip(jobs, bound, strict=True)
+        ]
+        whole = np.array(rows, dtype=np.int64).reshape(len(jobs), 7)
+        sizes = np.array([(job.data_gb, job.model_gb) for job in jobs], dtype=float).reshape(len(jobs), 2)
+        source, submitted, gpus, duration, slack, bound_for, arrives = (frozen(column.copy()) for column in whole.T)
+        data_gb, model_gb = (frozen(column.copy()) for column in sizes.T)
+        return JobColumns(source, submitted, gpus, duration, slack, bound_for, arrives, data_gb, model_gb)
 
     @cached_property
     def slots_per_signal(self) -> int:

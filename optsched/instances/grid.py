@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from optsched.instances.base import Floats, Ints
 
@@ -20,6 +21,8 @@ POWERS = 22  # of ten that are exact in float64
 WHOLE = 2**53  # whole numbers below it are exact in float64, and so are their sums
 CANCELLED = 1e-4  # of the terms: what is left of them has lost four of sixteen digits
 EXACTLY = Context(prec=1000)
+Whole: TypeAlias = Floats | NDArray[np.object_]
+"""Whole numbers of units: floats, or Python's integers where sums leave what floats hold exactly."""
 
 
 def exact(value: float) -> Fraction:
@@ -47,7 +50,7 @@ class Grid:
         digits = _decimals(values)
         return cls(digits, wide=digits > POWERS or 8 * Fraction(float(np.abs(values).sum())) * 10**digits >= WHOLE)
 
-    def whole(self, values: Iterable[float]) -> Any:
+    def whole(self, values: Iterable[float]) -> Whole:
         """Multiples of the unit, as whole floats or, on a wide grid, integers of dtype object."""
         given = np.asarray(values, dtype=float)
         if not self.wide:
@@ -55,7 +58,7 @@ class Grid:
         found = [int(Decimal(repr(v)).scaleb(self.digits, EXACTLY)) for v in given.ravel().tolist()]
         return np.array(found, dtype=object).reshape(given.shape)
 
-    def value(self, units: Any) -> Floats:
+    def value(self, units: Whole | int) -> Floats:
         """Units as numbers, each rounded once."""
         if not self.wide:
             return np.asarray(units, dtype=float) / 10.0**self.digits
@@ -76,16 +79,21 @@ def _decimals(values: Floats) -> int:
     return max(most, *(-e for e in shown if isinstance(e, int)))
 
 
-def tally(index: Ints, units: Any, length: int) -> Any:
+def tally(index: Ints, units: Whole, length: int) -> Whole:
     """Sums of units by index, shape (length,), exact on any grid."""
     if units.dtype != object:
-        return np.bincount(index, units, length)
+        return np.bincount(index, np.asarray(units, dtype=float), length).astype(float, copy=False)
     sums = np.zeros(length, dtype=object)
     np.add.at(sums, index, units)
     return sums
 
 
-def beyond(limit: Any, *terms: Any) -> Floats:
+def zeros_like(units: Whole, length: int) -> Whole:
+    """No units of the same kind, shape (length,)."""
+    return np.zeros(length, dtype=object) if units.dtype == object else np.zeros(length)
+
+
+def beyond(limit: ArrayLike, *terms: ArrayLike) -> Floats:
     """max(0, sum of terms - limit), exact to the last digits also where they nearly cancel; NaN stays NaN."""
     *columns, ends = np.broadcast_arrays(*(np.asarray(column, dtype=float) for column in (*terms, limit)))
     found = np.array(sum(columns) - ends)

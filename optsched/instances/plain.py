@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args, overload
 
 from optsched.instances.base import Data
 
 
-def plain(value: Any) -> Any:
+@overload
+def plain(value: Mapping[str, object]) -> dict[str, object]: ...
+@overload
+def plain(value: object) -> object: ...
+def plain(value: object) -> object:
     """Lists, objects, numbers and text for arrays, series and records; None for the empty cells of pandas."""
     if isinstance(value, Data):
         return value.model_dump(mode="json", by_alias=True)

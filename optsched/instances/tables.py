@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes
@@ -29,7 +29,7 @@ def read(kind: type[I], path: str | Path) -> I:
     return instance_from(kind, {"problem": None, **raw}, path)
 
 
-def instance_from(kind: type[I], fields: Mapping[str, Any], where: str | Path) -> I:
+def instance_from(kind: type[I], fields: Mapping[str, object], where: str | Path) -> I:
     """An instance from the fields of its file, in which lists of records may be frames.
 
     Raises
@@ -45,7 +45,7 @@ def instance_from(kind: type[I], fields: Mapping[str, Any], where: str | Path) -
     return record_from(kind, raw, where, kind.first_position)
 
 
-def record_from(kind: type[D], fields: Mapping[str, Any], where: str | Path, first: int = 0) -> D:
+def record_from(kind: type[D], fields: Mapping[str, object], where: str | Path, first: int = 0) -> D:
     """A record from its fields, in which lists of records may be frames.
 
     Raises

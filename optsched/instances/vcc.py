@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,7 +25,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
-from optsched.instances.grid import Grid
+from optsched.instances.grid import Grid, Whole
 
 if TYPE_CHECKING:
     from optsched.schedules.vcc import VccSchedule
@@ -82,9 +82,9 @@ class Units:
     """
 
     grid: Grid
-    ncu: Any
-    room: Any
-    running: Any
+    ncu: Whole
+    room: Whole
+    running: Whole
     capacity: int
 
 

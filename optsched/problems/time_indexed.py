@@ -73,7 +73,8 @@ class TimeIndexedProblem:
         capacity = np.minimum(self.capacity, math.ceil(whole))  # more than all jobs together is no limit
         grid = Grid.of(self.demand, capacity.ravel())
         if not grid.wide and 10.0**grid.digits * whole <= MOST_UNITS:
-            unit, demand, capacity = 10.0**-grid.digits, grid.whole(self.demand), grid.whole(capacity)
+            unit = 10.0**-grid.digits
+            demand, capacity = (np.asarray(grid.whole(column), dtype=float) for column in (self.demand, capacity))
         else:  # at least, no demand is lost among a solver's tolerances because it is counted in too large a unit
             unit = 2.0 ** math.floor(math.log2(whole / USUAL_UNITS)) if whole > 0 else 1.0
             demand, capacity = self.demand / unit, capacity / unit

@@ -10,12 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.instances.grid import tally
+from optsched.instances.grid import Whole, tally, zeros_like
 from optsched.instances.vcc import VccInstance
 from optsched.schedules.vcc import Start, VccSchedule, lacks
 
@@ -36,7 +35,7 @@ class Staircase:
         return np.searchsorted(self.started, np.arange(1, count + 1)).astype(np.int64)
 
     @cached_property
-    def units(self) -> Any:
+    def units(self) -> Whole:
         """Load of the started jobs by slot, without what ran before, shape (T,), in whole units."""
         count, slots = len(self.start), self.instance.horizon
         ncu, end = self.instance.units.ncu[:count], self.start + self.instance.columns.duration[:count]
@@ -54,7 +53,7 @@ class Staircase:
         return np.asarray(self.started == self.instance.arrived)
 
     @cached_property
-    def wanted(self) -> Any:
+    def wanted(self) -> Whole:
         """Load and the job at the head, if there is one, after each slot's starts, shape (T,), in whole units."""
         units = self.instance.units
         return self.units + units.running + np.where(self.empty, 0, np.append(units.ncu, 0)[self.started])
@@ -120,7 +119,7 @@ def round_down_to_feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     may = np.minimum(instance.arrived, np.floor(np.maximum.accumulate(wanted) + 0.5).astype(np.int64)).tolist()
     room = (instance.units.room - instance.units.running).tolist()
     duration = np.minimum(instance.columns.duration, slots)
-    leaves = np.zeros(2 * slots + 1, dtype=ncu.dtype)
+    leaves = zeros_like(ncu, 2 * slots + 1)
     started, k, load = np.zeros(slots, dtype=np.int64), 0, 0
     for t in range(slots):
         load -= leaves[t]

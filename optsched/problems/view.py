@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Generic
 
 from optsched.instances.base import Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.schedules.base import S_co
+from optsched.schedules.base import S
 
 
 @dataclass(frozen=True)
-class TimeIndexedView(Generic[S_co]):
+class TimeIndexedView(Generic[S]):
     """An instance as a time-indexed problem.
 
     Attributes
@@ -29,5 +29,5 @@ class TimeIndexedView(Generic[S_co]):
 
     problem: TimeIndexedProblem
     places: tuple[str, ...]
-    schedule: Callable[[Ints], S_co]
-    selected: Callable[[Any], Iterable[tuple[int, int, int]]]
+    schedule: Callable[[Ints], S]
+    selected: Callable[[S], Iterable[tuple[int, int, int]]]

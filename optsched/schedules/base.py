@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from typing_extensions import TypeVar  # `default` is of Python 3.13
 
@@ -41,7 +41,7 @@ class Schedule(Data):
         return len({entry.job for entry in entries})
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+    def from_dict(cls, fields: Mapping[str, object]) -> Self:
         """A schedule from the fields of its file.
 
         Parameters
@@ -57,7 +57,7 @@ class Schedule(Data):
         return record_from(cls, fields, f"{cls.__name__}.from_dict")
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **fields: Any) -> Self:
+    def from_frame(cls, frame: pd.DataFrame, **fields: object) -> Self:
         """A schedule whose entries are the rows of a frame, as `to_frame` makes it.
 
         Parameters

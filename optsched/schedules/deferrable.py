@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import Any
 
 import numpy as np
 
 from optsched.instances.base import Data, Floats, Natural
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.instances.grid import tally
+from optsched.instances.grid import Whole, tally
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry, job_violations
 
 SIGNS = {"work": 1, "delay": -1, "overload": -1}
@@ -28,7 +27,7 @@ class DeferrableSchedule(Schedule):
     starts: tuple[Start, ...]
 
 
-def load_units(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Any:
+def load_units(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Whole:
     """Cores in use by slot, shape (T,), in whole units of the instance's grid; what would run past the horizon is cut off."""
     jobs, slots = {job.id: j for j, job in enumerate(instance.jobs)}, instance.horizon
     pairs = [(entry(jobs, start.job, "job"), start.start) for start in schedule.starts]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import fsum
-from typing import Any
 
 import numpy as np
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -46,8 +45,8 @@ class GeoSchedule(Schedule):
         return len({start.job for start in self.starts})
 
     @model_serializer(mode="wrap")
-    def _brief(self, default: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        data: dict[str, Any] = default(self)
+    def _brief(self, default: SerializerFunctionWrapHandler) -> dict[str, object]:
+        data: dict[str, object] = default(self)
         return data if self.lost else {"starts": data["starts"]}
 
 

@@ -6,7 +6,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from fractions import Fraction
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -48,10 +47,11 @@ def simulate_queue(instance: VccInstance, cap: Iterable[float]) -> VccSchedule:
     units = instance.units
     ncu, room, given = units.ncu.tolist(), units.room.tolist(), units.running.tolist()
     waiting: deque[tuple[int, int]] = deque()  # index, slots to run
-    leaving: dict[int, Any] = defaultdict(int)  # units by the slot in which they leave
+    leaving: dict[int, float] = defaultdict(int)  # units by the slot in which they leave
     running: list[tuple[int, int, int]] = []  # index, start, end; in the order of their starts, where they may be evicted
     begun: list[tuple[int, int, int | None]] = []  # start, index, slot of eviction
-    come = held = 0
+    held: float = 0  # stays an integer where units are
+    come = 0
     for t, share in enumerate(cap):
         limit = share_of(share, units.capacity)
         held -= leaving.pop(t, 0)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
-from optsched.instances.grid import share_of, tally
+from optsched.instances.grid import share_of, tally, zeros_like
 from optsched.instances.vcc import VccInstance
 from optsched.schedules.vcc import Start
 
@@ -63,7 +63,7 @@ class CappedQueue(ABC):
         self.done: Any = 0
         self.allotted = self.instance.allotted_ncu_h
         self.cap: list[float] = []
-        self.leaving = np.zeros(2 * self.horizon + 2, dtype=self.ncu.dtype)
+        self.leaving = zeros_like(self.ncu, 2 * self.horizon + 2)
         # what runs already enters, and leaves, as the instance says
         self.leaving[: self.horizon] -= np.diff(self.instance.units.running, prepend=0)
         self.empty()
@@ -219,7 +219,8 @@ class EvictingQueue(CappedQueue):
 
     def serve(self, limit: int, most: Any) -> Any:
         """Evict, then start from the head while it fits."""
-        t, ncu, late = self.now, self.ncu, 0
+        t, ncu = self.now, self.ncu
+        late: float = 0
         while self.running and self.units > limit:
             i, start, end = self.running.pop()
             self.over.append((i, start, t))
