@@ -51,11 +51,92 @@ class Data(BaseModel):
         return copied
 
 
+class Tabular(Data):
+    """A record of which a list is the rows of a frame: the jobs of an instance, the entries of a schedule.
+
+    Attributes
+    ----------
+    table
+        The field that is that list; the first one of records, if none is named.
+    first_position
+        What positions in a list count from in the names of a frame's columns.
+    """
+
+    table: ClassVar[str] = ""
+    first_position: ClassVar[int] = 0
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, object]) -> Self:
+        """An instance or a schedule from the fields of its file.
+
+        Parameters
+        ----------
+        fields
+            As in the JSON file; ``format`` and ``problem`` may be left out. Values may be NumPy arrays, pandas series, frames
+            (a row a record), or records.
+
+        Raises
+        ------
+        InputError
+            One line with the place, what is wrong and what would be right.
+        """
+        return cls._made(fields, f"{cls.__name__}.from_dict")
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, **fields: object) -> Self:
+        """An instance whose jobs (clusters in `day_ahead`), or a schedule whose entries are the rows of a frame.
+
+        Parameters
+        ----------
+        frame
+            A column a field, of the same name and unit; the index counts where it has the name of a field, an empty cell is
+            None. A list or an object is spread over columns such as ``time_s.V100.1`` (seconds on one V100); see
+            `optsched.instances.frames`.
+        **fields
+            All else that the instance or the schedule has, e.g. the ``cap`` of `vcc`, as `from_dict` takes it.
+
+        Raises
+        ------
+        InputError
+            One line with the column or the place, what is wrong and what would be right.
+        """
+        return cls._made({**fields, cls._rows(): frame}, f"{cls.__name__}.from_frame")
+
+    def to_frame(self, field: str | None = None) -> pd.DataFrame:
+        """The jobs (clusters in `day_ahead`) or entries as a frame that `from_frame` reads: a row each, a column a field.
+
+        Parameters
+        ----------
+        field
+            Another list of records, e.g. the ``"sites"`` of `geo`, or the ``"lost"`` of a replay of it.
+
+        Raises
+        ------
+        OptschedError
+            That is no list of records.
+        """
+        from optsched.instances.tables import table_of  # here: it needs this module
+
+        return table_of(self, field or self._rows(), self.first_position)
+
+    @classmethod
+    def _rows(cls) -> str:
+        from optsched.instances.plain import row_kind  # here: it needs this module
+
+        return cls.table or next((name for name in cls.model_fields if row_kind(cls, name)), "")
+
+    @classmethod
+    def _made(cls, fields: Mapping[str, object], where: str) -> Self:
+        from optsched.instances.tables import record_from  # here: it needs this module
+
+        return record_from(cls, fields, where, cls.first_position)
+
+
 S_co = TypeVar("S_co", bound="Schedule", default="Schedule", covariant=True)
 H_co = TypeVar("H_co", bound="Schedule", default="Schedule", covariant=True)
 
 
-class Instance(Data, Generic[S_co, H_co]):
+class Instance(Tabular, Generic[S_co, H_co]):
     """What is given. Subclasses add the fields of their family; see docs/instances.md.
 
     A family says by ``class MyInstance(Instance["MySchedule", "MyHistory"])`` what decides it, and what a replay of it leaves
@@ -75,15 +156,12 @@ class Instance(Data, Generic[S_co, H_co]):
         The family's name.
     table
         The field that is a list of what is decided about: the rows of `to_frame`.
-    first_position
-        What positions in a list count from in the names of a frame's columns.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]]
     nonnegative: ClassVar[bool] = False
     problem: ClassVar[str]
     table: ClassVar[str] = "jobs"
-    first_position: ClassVar[int] = 0
 
     if not TYPE_CHECKING:
 
@@ -150,61 +228,10 @@ class Instance(Data, Generic[S_co, H_co]):
         return read(cls, path)
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Self:
-        """An instance from the fields of its file.
+    def _made(cls, fields: Mapping[str, object], where: str) -> Self:
+        from optsched.instances.tables import instance_from  # here: it needs this module
 
-        Parameters
-        ----------
-        fields
-            As in the JSON file; ``format`` and ``problem`` may be left out. Values may be NumPy arrays, pandas series, frames
-            (a row a record), or records.
-
-        Raises
-        ------
-        InputError
-            One line with the place, what is wrong and what would be right.
-        """
-        from optsched.instances.tables import instance_from
-
-        return instance_from(cls, fields, f"{cls.__name__}.from_dict")
-
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **fields: object) -> Self:
-        """An instance whose jobs (clusters in `day_ahead`) are the rows of a frame.
-
-        Parameters
-        ----------
-        frame
-            A column a field, of the same name and unit; the index counts where it has the name of a field. A list or an object
-            is spread over columns such as ``time_s.V100.1`` (seconds on one V100); see `optsched.instances.frames`.
-        **fields
-            All else that an instance has, as `from_dict` takes it.
-
-        Raises
-        ------
-        InputError
-            One line with the column or the place, what is wrong and what would be right.
-        """
-        from optsched.instances.tables import instance_from
-
-        return instance_from(cls, {**fields, cls.table: frame}, f"{cls.__name__}.from_frame")
-
-    def to_frame(self, field: str | None = None) -> pd.DataFrame:
-        """The jobs (clusters in `day_ahead`) as a frame that `from_frame` reads: a row each, a column a field.
-
-        Parameters
-        ----------
-        field
-            Another list of records, e.g. ``"sites"``.
-
-        Raises
-        ------
-        OptschedError
-            That is no list of records.
-        """
-        from optsched.instances.tables import table_of
-
-        return table_of(self, field or self.table, self.first_position)
+        return instance_from(cls, fields, where)
 
     def summary(self) -> str:
         """One line about the size of the instance."""

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from typing_extensions import TypeVar  # `default` is of Python 3.13
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Data
-from optsched.instances.plain import row_kind
-from optsched.instances.tables import record_from, table_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from optsched.instances.base import Tabular
 
 TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
 ROUNDING = 1e-12  # absolute, for figures that should be zero
 PROVEN = 1e-9  # relative, of the objective: a bound that close proves it optimal
 
 
-class Schedule(Data):
+class Schedule(Tabular):
     """An immutable decision; its fields are those of the file, see docs/instances.md.
 
     Attributes
@@ -39,60 +34,6 @@ class Schedule(Data):
         """How many jobs it runs: each entry of its one list is a job."""
         (entries,) = (getattr(self, name) for name in type(self).model_fields)
         return len({entry.job for entry in entries})
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Self:
-        """A schedule from the fields of its file.
-
-        Parameters
-        ----------
-        fields
-            As in the JSON file; values may be NumPy arrays, pandas series, frames (a row an entry), or entries.
-
-        Raises
-        ------
-        InputError
-            One line with the place, what is wrong and what would be right.
-        """
-        return record_from(cls, fields, f"{cls.__name__}.from_dict")
-
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, **fields: object) -> Self:
-        """A schedule whose entries are the rows of a frame, as `to_frame` makes it.
-
-        Parameters
-        ----------
-        frame
-            A column a field of an entry, e.g. ``job``, ``start``; an empty cell is None.
-        **fields
-            All else that the schedule has, e.g. the ``cap`` of `vcc`, as `from_dict` takes it.
-
-        Raises
-        ------
-        InputError
-            One line with the column or the place, what is wrong and what would be right.
-        """
-        return record_from(cls, {**fields, cls._table(): frame}, f"{cls.__name__}.from_frame")
-
-    def to_frame(self, field: str | None = None) -> pd.DataFrame:
-        """What is decided as a frame: a row an entry, a column a field of it.
-
-        Parameters
-        ----------
-        field
-            Another list of entries, e.g. the ``"lost"`` of a replay in `geo`.
-
-        Raises
-        ------
-        OptschedError
-            That is no list of entries.
-        """
-        return table_of(self, field or self._table())
-
-    @classmethod
-    def _table(cls) -> str:
-        """The first list of entries."""
-        return next((name for name in cls.model_fields if row_kind(cls, name)), "")
 
 
 S = TypeVar("S", bound=Schedule)
