@@ -9,11 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.analysis.heading import BESIDE, figures, put_heading, short
+from optsched.analysis.heading import BESIDE, put_heading, short
 from optsched.analysis.in_use import MOST_LANES, Span, draw_in_use, lanes_in, shade_nodes
 from optsched.analysis.marks import BLUE, LEGEND, ORANGE, bars, due_key, fill_of, late_bars, late_key, legible, run_key
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.allocation import AllocationInstance
+from optsched.report import number
 from optsched.schedules.allocation import AllocationHistory, Run, evaluate
 from optsched.schedules.allocation.history import levels_by_node
 
@@ -56,7 +57,7 @@ def draw(instance: AllocationInstance, history: AllocationHistory) -> Figure:
     done = _done(history)
     tardy = sum(done[job.id] > job.due_s for job in instance.jobs if job.id in done)
     judged = evaluate(instance, history)
-    money = ", ".join(f"{name} {figures(value)}" for name, value in judged.components.items())
+    money = ", ".join(f"{name} {number(value)}" for name, value in judged.components.items())
     decided = f"{len(done)} of {count} jobs run, {tardy} late; {money} {instance.currency}"
     put_heading(figure, instance, history, judged, decided)
     return figure

@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from optsched.analysis.heading import certainty, figures, short
+from optsched.analysis.heading import certainty, short
 from optsched.analysis.marks import BLUE, LEGEND, VERMILLION
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
+from optsched.report import number
 from optsched.result import Result, relative_gap
 
 SAME = 1e-6  # relative: no progress to see
@@ -53,7 +54,7 @@ def draw(result: Result, *, unit: str = "") -> Figure:
     panels[-1].set_xlabel("seconds")
     panels[-1].set_xlim(0, max(float(seconds[-1]), 1e-3))
     ended = f"{short(result.instance.name)}: {result.method}, {result.termination.replace('_', ' ')}"
-    words = f"objective {figures(result.objective)} {unit}".rstrip() + f", {certainty(result.objective, result.bound)}"
+    words = f"objective {number(result.objective)} {unit}".rstrip() + f", {certainty(result.objective, result.bound)}"
     figure.suptitle(f"{ended} after {result.timings_s.total:.3g} s\n{words}", fontsize=10, parse_math=False)
     return figure
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from optsched.analysis.heading import BESIDE, put_heading, short
-from optsched.analysis.marks import BLUE, LEGEND, ORANGE, SKY, TOO_MUCH, VERMILLION, bars, rows_high
+from optsched.analysis.marks import BLUE, LEGEND, ORANGE, SKY, TOO_MUCH, VERMILLION, Style, bars, rows_high
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.schedules.deferrable import DeferrableSchedule, evaluate, load
@@ -73,7 +71,7 @@ def _bars(axes: Axes, instance: DeferrableInstance, jobs: list[Job], starts: dic
     bars(axes, *span(earliest[ran], close[ran]), row[ran], high, facecolor="0.88", lw=0, gid="window")
     bars(axes, *span(start[ran], (start + duration)[ran]), row[ran], high, facecolor=BLUE, lw=0, gid="run")
     few = len(jobs) <= NAMED
-    style: dict[str, Any] = {"facecolor": ORANGE, "lw": 0}
+    style: Style = {"facecolor": ORANGE, "lw": 0}
     if few:
         style = {"facecolor": "white", "edgecolor": VERMILLION, "lw": 0.8, "hatch": "////"}
     bars(axes, *span(earliest[~ran], close[~ran]), row[~ran], high, gid="not run", **style)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
@@ -43,7 +43,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     length = instance.horizon * instance.slot_s
     time = TimeAxis.of(instance, length, now_s=instance.now_s)
     edges = time.at(np.arange(instance.horizon + 1) * instance.slot_s)
-    handles: dict[str, Any] = {}
+    handles: dict[str, Artist] = {}
     for row, n in enumerate(shown):
         handles |= _site(grid[2 * row], instance, n, edges, used[n], local[n])
         strip = _carbon(grid[2 * row + 1], instance, n, edges)
@@ -61,7 +61,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     return figure
 
 
-def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, local: Ints) -> dict[str, Any]:
+def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, local: Ints) -> dict[str, Artist]:
     """Draw a site; handles of the legend by label."""
     capacity = instance.capacity[n]
     axes.stairs(local, edges, fill=True, color=SKY, label="GPUs in use: jobs of the site")
@@ -81,7 +81,7 @@ def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, 
     return {label: handle for handles, labels in drawn for handle, label in zip(handles, labels, strict=True)}
 
 
-def _carbon(axes: Axes, instance: GeoInstance, n: int, edges: Floats) -> Any:
+def _carbon(axes: Axes, instance: GeoInstance, n: int, edges: Floats) -> QuadMesh:
     most = max(1.0, float(instance.carbon.max()))
     axes.set_yticks([])
     axes.tick_params(labelsize=8, bottom=False)

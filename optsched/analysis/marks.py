@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
 
 # Okabe and Ito's colours, told apart also by the colour-blind
 BLUE, SKY, GREEN, ORANGE, VERMILLION, PURPLE = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
 # Tol's light scheme, for the jobs of a Gantt chart: black letters stay legible on all of it
 FILLS = ("#77AADD", "#EEDD88", "#44BB99", "#FFAABB", "#99DDFF", "#BBCC33", "#EE8866", "#DDDDDD", "#AAAA00")
-# no fill means anything, so what is late is hatched
-LATE: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.1", "hatch": "////", "lw": 0.0}
-TOO_MUCH: dict[str, Any] = {"facecolor": VERMILLION, "edgecolor": "white", "hatch": "////", "lw": 0.0}
 
-LEGEND: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "fontsize": 8, "frameon": False, "borderaxespad": 0.1}
+
+class Edge(TypedDict, total=False):
+    """How a bar or an area is bounded and hatched, in matplotlib's words."""
+
+    edgecolor: str
+    hatch: str
+    lw: float
+
+
+class Style(Edge, total=False):
+    """The same, with its fill."""
+
+    facecolor: str
+
+
+# no fill means anything, so what is late is hatched
+LATE: Style = {"facecolor": "none", "edgecolor": "0.1", "hatch": "////", "lw": 0.0}
+TOO_MUCH: Style = {"facecolor": VERMILLION, "edgecolor": "white", "hatch": "////", "lw": 0.0}
+
+LEGEND: dict[str, object] = {
+    "loc": "lower right",
+    "bbox_to_anchor": (1, 1),
+    "fontsize": 8,
+    "frameon": False,
+    "borderaxespad": 0.1,
+}
 CHARACTER_IN = 0.075  # width of a character of a label
 
 
-def bars(axes: Axes, left: Any, width: Any, row: Any, height: Any = 0.8, **style: Any) -> PolyCollection:
+def bars(
+    axes: Axes,
+    left: ArrayLike,
+    width: ArrayLike,
+    row: ArrayLike,
+    height: ArrayLike = 0.8,
+    *,
+    gid: str,
+    facecolor: str | Sequence[str],
+    **edge: Unpack[Edge],
+) -> PolyCollection:
     """Horizontal bars as one collection, which takes ten thousand; each about its row. Shapes (n,) or scalars."""
     columns = np.broadcast_arrays(*(np.asarray(column, dtype=float) for column in (left, width, row, height)))
     begin, length, middle, high = (column.reshape(-1) for column in columns)
     ends, low, top = begin + length, middle - high / 2, middle + high / 2
     corners = np.stack([np.stack(pair, 1) for pair in ((begin, low), (ends, low), (ends, top), (begin, top))], 1)
-    made = PolyCollection(list(corners), **style)
+    made = PolyCollection(list(corners), gid=gid, facecolor=facecolor, **edge)
     axes.add_collection(made, autolim=False)
     return made
 
 
-def late_bars(axes: Axes, left: Any, width: Any, row: Any, height: Any = 0.8) -> PolyCollection:
+def late_bars(axes: Axes, left: ArrayLike, width: ArrayLike, row: ArrayLike, height: ArrayLike = 0.8) -> PolyCollection:
     """The hatching over what runs after its due date."""
-    made = bars(axes, left, width, row, height, **LATE)
-    made.set_gid("late")
-    return made
+    return bars(axes, left, width, row, height, gid="late", **LATE)
 
 
 def fill_of(index: int) -> str:

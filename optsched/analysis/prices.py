@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.analysis.heading import certainty, figures, short
+from optsched.analysis.heading import certainty, short
 from optsched.analysis.marks import LEGEND, ORANGE
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.base import Floats, Instance
+from optsched.report import number
 
 MOST_PANELS = 12  # places drawn
 MOST_STEPS = 200  # drawn in a panel
@@ -119,7 +120,7 @@ def draw(
     figure.supylabel(f"{instance.unit} for an hour\nof one more unit of capacity", fontsize=9, parse_math=False)
     more = f": the {len(places)} dearest of {len(prices)} places" if len(prices) > len(places) else ""
     title = f"{short(instance.name)}: shadow prices of capacity{more}"
-    words = f"objective {figures(objective)} {instance.unit}, {certainty(objective, bound)}"
+    words = f"objective {number(objective)} {instance.unit}, {certainty(objective, bound)}"
     figure.suptitle(f"{title}\n{words}", fontsize=10, parse_math=False)
     return figure
 

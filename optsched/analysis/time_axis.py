@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.ticker import MaxNLocator, MultipleLocator
+from numpy.typing import ArrayLike
 
 from optsched.instances.base import Floats, Instance
 
@@ -71,7 +71,7 @@ class TimeAxis:
         step = next((s for s in steps if length_s / scale / s <= MOST_TICKS), None)
         return cls(f"{unit} from now" if relative else unit, scale, step=step)
 
-    def at(self, seconds: Any) -> Floats:
+    def at(self, seconds: ArrayLike) -> Floats:
         """Seconds in units of the axis."""
         return np.asarray(self.origin + np.asarray(seconds, dtype=float) / self.scale_s)
 

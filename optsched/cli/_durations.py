@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from optsched.errors import OptschedError
@@ -24,7 +22,7 @@ class Duration(click.ParamType[float]):
     def __init__(self, unit_s: float = 1.0) -> None:
         self.unit_s = unit_s
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The time as a float; whether zero or less makes sense is the option's affair."""
         try:
             return read_duration(value, self.unit_s) / self.unit_s
@@ -37,7 +35,7 @@ class Gap(click.ParamType[float]):
 
     name = "gap"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The share as a float, below 1."""
         try:
             return read_gap(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,7 @@ from optsched.errors import InputError, OptschedError
 if TYPE_CHECKING:
     from optsched.instances import Instance
     from optsched.result import Result
-    from optsched.schedules.base import Schedule, Violation
+    from optsched.schedules.base import Evaluation, Schedule, Violation
 
 TRUSTED = {
     "duals": "proven by multipliers of a linear program with every rounding charged, which are not in the file: taken on trust",
@@ -85,7 +85,9 @@ def command(instance_file: str, result_file: str, bound: str | None, as_json: bo
     return _told(instance, judged, found, words or _bare(given, bound), given, gap)
 
 
-def _told(instance: Instance, judged: Any, found: list[Violation], words: str, given: float | None, gap: float | None) -> int:
+def _told(
+    instance: Instance, judged: Evaluation | None, found: list[Violation], words: str, given: float | None, gap: float | None
+) -> int:
     """Print what the referee says; the exit code."""
     out = console()
     for violation in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -57,7 +57,7 @@ def command(result_file: str, output: str, instance_file: str | None, convergenc
     click.echo(f"{path}: {name}", err=True)
 
 
-def _result_or_schedule(file: str) -> Result | dict[str, Any]:
+def _result_or_schedule(file: str) -> Result | dict[str, object]:
     """A result, or a bare schedule as it stands in the file."""
     from optsched.files import read_bytes
     from optsched.instances.files import parse_object
@@ -68,15 +68,9 @@ def _result_or_schedule(file: str) -> Result | dict[str, Any]:
 
 
 def _result(result: Result, result_file: str, instance_file: str | None) -> Figure:
-    from optsched.analysis.heading import add_certainty
-    from optsched.registry import family_of
-
     if result.schedule is None:
         raise InputError(_input.shown(result_file), "schedule", "is null, there is nothing to draw")
-    instance = _sound(result, result_file, instance_file)
-    figure = family_of(instance).draw(instance, result.schedule)
-    add_certainty(figure, result.objective, result.bound, result.method)
-    return figure
+    return result.plot(_sound(result, result_file, instance_file))
 
 
 def _sound(result: Result, result_file: str, instance_file: str | None) -> Instance:
@@ -89,7 +83,7 @@ def _sound(result: Result, result_file: str, instance_file: str | None) -> Insta
     return instance
 
 
-def _schedule(raw: dict[str, Any], file: str, instance_file: str | None, convergence: bool) -> tuple[Figure, str]:
+def _schedule(raw: dict[str, object], file: str, instance_file: str | None, convergence: bool) -> tuple[Figure, str]:
     """A schedule by hand, and its instance's name."""
     from optsched.referee import check, parse
     from optsched.registry import family_of

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 import optsched
 from optsched.analysis import allocation, day_ahead, deferrable, geo, vcc
-from optsched.analysis.heading import add_certainty
 from optsched.analysis.marks import FILLS, LATE, VERMILLION
 from optsched.instances.day_ahead import DayAheadInstance
 from optsched.instances.deferrable import DeferrableInstance, Job
@@ -76,15 +75,13 @@ def test_title_axes_and_legend(examples: Path, name: str) -> None:
     assert title(bare).startswith(f"{instance.name}: ")
     shown = f"{result.objective:,.6g}" if result.objective < 1e6 else f"{result.objective:,.1f}"
     assert f"objective {shown} {instance.unit}" in title(bare)
-    add_certainty(bare, result.objective, None)
-    assert title(bare).endswith(", no bound")
-    close, proven = (DRAW[name](instance, result.schedule) for _ in range(2))
+    assert title(result.plot()) == f"{title(bare)}, no bound, by greedy"
     other = result.objective * (1.25 if instance.sense == "maximize" else 0.75)
-    add_certainty(close, result.objective, other, "greedy")
-    assert f"objective {shown} {instance.unit}" in title(close)
-    assert title(close).endswith(", gap 25 %, by greedy")
-    add_certainty(proven, result.objective, result.objective)
-    assert title(proven).endswith(", proven optimal")
+    close = title(result.model_copy(update={"bound": other, "gap": 0.25}).plot(instance))
+    assert close.startswith(title(bare) + ", bound ")
+    assert close.endswith(", gap 25 %, by greedy")
+    proven = {"bound": result.objective, "gap": 0.0, "solution": "optimal"}
+    assert title(result.model_copy(update=proven).plot(instance)).endswith(", proven optimal, by greedy")
     assert LEGENDS[name] <= legend(bare)
     words = [axes.get_xlabel() for axes in bare.axes if axes.get_xlabel()]
     assert words == ["hours from now" if "allocation" in name or "armida" in name else "hours"]
