@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class Phases:
     def __init__(
         self,
         instance: Instance,
-        formulation: type[Model[Any, Any]],
+        formulation: type[Model[Instance, Schedule]],
         solver: Backend,
         stop: Stop,
         clock: Clock,
@@ -57,7 +56,7 @@ class Phases:
         self.sign = 1 if instance.sense == "minimize" else -1
         self.objective = self._value(start)
         self.monitor = Monitor(clock, self.sign)
-        self.model: Model[Any, Any] | None = None
+        self.model: Model[Instance, Schedule] | None = None
         self.form: LinearForm | None = None  # of the present phase
         self._given: LinearForm | None = None  # with nothing left out
         self.proof: Proof | None = None
@@ -126,7 +125,7 @@ class Phases:
                 return outcome
         return outcome
 
-    def _prepare(self, model: Model[Any, Any], given: LinearForm | None) -> None:
+    def _prepare(self, model: Model[Instance, Schedule], given: LinearForm | None) -> None:
         """The form of this phase, started from the best schedule so far, and how its bounds are proven."""
         model.encode(self.start)
         self._given = given
@@ -144,7 +143,7 @@ class Phases:
         tolerance = TOLERANCE if kind == "search" else 0.0
         self._trying = Proof(kind=kind, overlooked=missed / form.scale, tolerance=tolerance, formulation=name)
 
-    def _judge(self, model: Model[Any, Any], outcome: SolverResult) -> None:
+    def _judge(self, model: Model[Instance, Schedule], outcome: SolverResult) -> None:
         """Take the solver's schedule over, if the referee finds it better.
 
         Raises

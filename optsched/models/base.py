@@ -6,22 +6,27 @@ import gc
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic, TypeAlias
 
 import pyomo.core as pyo
+from pyomo.core.base.var import VarData
 
 from optsched.errors import OptschedError, meant
 from optsched.instances.base import I, Instance
 from optsched.registry import family, family_of
 from optsched.schedules.base import S, Schedule
 
+Expression: TypeAlias = pyo.NumericValue | float
+"""What Pyomo adds up: variables, expressions and numbers. It ships no types, so that to a type checker all of it is Any."""
 
-class Model(ABC, Generic[I, S]):
-    """An instance as a Pyomo model.
+
+class PyomoModel(ABC):
+    """A model as backends see it.
 
     Attributes
     ----------
     name : of the formulation, as in ``--formulation``. linear : whether a MILP backend can solve it.
+    instance : of which it is the model.
     pyomo : the concrete model. implied_integers : continuous variables that are integer in some optimum,
         so that an all-integer backend may treat them as integers. scale : of the Pyomo objective against the real one.
     """
@@ -29,11 +34,20 @@ class Model(ABC, Generic[I, S]):
     name: ClassVar[str]
     linear: ClassVar[bool] = True
     scale: float = 1.0
+    instance: Instance
+    pyomo: pyo.ConcreteModel
+    implied_integers: list[VarData]
+
+
+class Model(PyomoModel, Generic[I, S]):
+    """An instance as a Pyomo model."""
+
+    instance: I
 
     def __init__(self, instance: I) -> None:
         self.instance = instance
-        self.pyomo: Any = pyo.ConcreteModel(name=f"{instance.name}:{self.name}")
-        self.implied_integers: list[Any] = []
+        self.pyomo = pyo.ConcreteModel(name=f"{instance.name}:{self.name}")
+        self.implied_integers = []
         with paused_gc():
             self.build()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
 
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import DayAheadInstance
-from optsched.models.base import Model
+from optsched.models.base import Expression, Model
 from optsched.problems.day_ahead import whole, with_usage
 from optsched.schedules.day_ahead import DayAheadSchedule, flexible, peaks_mw
 
@@ -39,7 +39,7 @@ class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
         rise = instance.slope * self.mean / self.unit
         level = base / self.unit[:, None]
 
-        def used(c: int, h: int) -> Any:
+        def used(c: int, h: int) -> Expression:
             return float(rise[c]) * m.use[c, h] if self.mean[c] > 0 else 0.0
 
         m.peaks = pyo.Constraint(clusters, hours, rule=lambda m, c, h: m.peak[c] - used(c, h) >= float(level[c, h]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
+from pyomo.core.base.var import VarData
 
 from optsched.instances.base import Floats, I, Ints
 from optsched.models.base import Model
@@ -45,7 +46,7 @@ class TimeIndexed(Model[I, S]):
         m = self.pyomo
         m.choice = pyo.Var(range(len(program)), domain=pyo.Binary)
         self.choice = list(m.choice.values())
-        self.over: list[Any] = []
+        self.over: list[VarData] = []
         jobs, rows = np.unique(program.job, return_inverse=True)
         every = np.arange(len(program))
         once = rows_of(rows, self.choice, every, np.ones(len(program)), len(jobs))

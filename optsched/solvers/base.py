@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol, SupportsFloat, SupportsInt
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
-from optsched.models.base import Model
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.linear_form import LinearForm
 
@@ -24,7 +24,7 @@ class SolverSettings:
     threads: int | None = None
     seed: int = 0
     start: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class Backend(Protocol):
     def unavailable(self) -> str | None:
         """Why it cannot be used here, or None."""
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """Refuse misspelt option names and values of the wrong type."""
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Solve; `form` is None for a nonlinear model. Runs in a thread that `monitor` may ask to stop."""
 
 
@@ -117,7 +117,7 @@ def installed(package: str) -> str | None:
         return None
 
 
-def typed(default: Any, value: Any) -> Any:
+def typed(default: object, value: object) -> bool | int | float | str:
     """`value`, perhaps a word of the command line, in the type of an option's default.
 
     Raises
@@ -129,8 +129,12 @@ def typed(default: Any, value: Any) -> Any:
         if str(value).lower() not in words:
             raise ValueError(value)
         return words[str(value).lower()]
-    if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
-        raise ValueError(value)
-    if isinstance(default, int) and abs(int(value)) >= 2**63:
-        raise ValueError(value)
-    return type(default)(value)
+    if isinstance(default, str):
+        return str(value)
+    if isinstance(default, float) and isinstance(value, str | SupportsFloat):
+        return float(value)
+    if isinstance(default, int) and isinstance(value, str | SupportsInt):
+        if (isinstance(value, float) and not value.is_integer()) or abs(int(value)) >= 2**63:
+            raise ValueError(value)
+        return int(value)
+    raise TypeError(value)

@@ -6,13 +6,12 @@ import logging
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
-from optsched.models.base import Model
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.linear_form import LinearForm
@@ -37,12 +36,12 @@ class CpSat:
         """Not installed or not loadable."""
         return ortools_unavailable()
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """Fields of SatParameters."""
         refuse_unsafe(self.name, options, UNSAFE)
         _parameters(options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Translate exactly, solve, and correct the bound for the rounded objective."""
         from ortools.sat.python import cp_model
 
@@ -141,7 +140,7 @@ def ortools_unavailable() -> str | None:
     return None
 
 
-def _parameters(options: Mapping[str, Any]) -> dict[str, Any]:
+def _parameters(options: Mapping[str, object]) -> dict[str, object]:
     from ortools.sat import sat_parameters_pb2
 
     parameters = sat_parameters_pb2.SatParameters()

@@ -6,7 +6,6 @@ Not scipy.sparse: importing SciPy beside Pyomo makes Pyomo load scipy.stats, 1.2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class CsrMatrix:
         """The matrix of absolute values."""
         return CsrMatrix(self.indptr, self.indices, np.abs(self.data), self.columns)
 
-    def toarray(self) -> Any:
+    def toarray(self) -> Floats:
         """The dense matrix, for tests."""
         dense = np.zeros(self.shape)
         dense[self.row, self.indices] = self.data

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from optsched.errors import OptschedError
-from optsched.models.base import Model
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.registry import guarded
 from optsched.solvers.base import Backend, Capabilities, SolverResult, SolverSettings
@@ -55,12 +55,12 @@ class ForeignBackend:
         with guarded(self.reference, "unavailable()"):
             return self.backend.unavailable()
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """Refuse what it does not take."""
         with guarded(self.reference, "refuse_options()"):
             self.backend.refuse_options(options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Solve, in a thread."""
         with guarded(self.reference, "solve()"):
             return self._expect("solve()", self.backend.solve(model, form, task, monitor), SolverResult)

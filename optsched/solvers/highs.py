@@ -8,16 +8,21 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.models.base import Model
+from optsched.instances.base import Bools
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
+
+if TYPE_CHECKING:
+    from highspy._core import _Highs
+    from highspy._core.cb import HighsCallbackInput, HighsCallbackOutput, HighsCallbackType
 
 log = logging.getLogger(__name__)
 CONFIRMED = 400  # columns up to which an optimum is found once more without presolve, which has been wrong on small models
@@ -60,12 +65,12 @@ class Highs:
             return f"highspy cannot be loaded: {error}{other}"
         return None
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """HiGHS knows its options; an unknown one lists the nearest."""
         refuse_unsafe(self.name, options, UNSAFE)
         _set_options(quiet(), options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
         assert form is not None
         small = form.integer.any() and len(form.columns) <= CONFIRMED and "presolve" not in task.options
@@ -85,7 +90,7 @@ class Highs:
         highs = quiet()
         # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
         pass_form(highs, form, form.integer | form.implied if form.integer.any() else form.integer)
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
             "mip_rel_gap": task.gap or 0.0,
@@ -115,13 +120,15 @@ def _agreed(form: LinearForm, found: SolverResult, again: SolverResult) -> Solve
     return replace(best, bound=bound, termination=ended)
 
 
-def _listen(highs: Any, monitor: Monitor, bounds: bool = True) -> None:
+def _listen(highs: _Highs, monitor: Monitor, bounds: bool = True) -> None:
     import highspy
 
     kinds, began = highspy.cb.HighsCallbackType, time.perf_counter()
     interrupts = (kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, kinds.kCallbackMipInterrupt)
 
-    def listen(kind: Any, message: str, out: Any, into: Any, _data: Any) -> None:
+    def listen(
+        kind: HighsCallbackType, message: str, out: HighsCallbackOutput, into: HighsCallbackInput | None, _data: object
+    ) -> None:
         if kind == kinds.kCallbackLogging:
             log.debug("%s", message.rstrip())
         elif kind == kinds.kCallbackMipImprovingSolution:
@@ -143,7 +150,7 @@ def _listen(highs: Any, monitor: Monitor, bounds: bool = True) -> None:
         highs.startCallback(kind)
 
 
-def quiet() -> Any:
+def quiet() -> _Highs:
     """A silent solver."""
     import highspy
 
@@ -152,7 +159,7 @@ def quiet() -> Any:
     return highs
 
 
-def pass_form(highs: Any, form: LinearForm, integer: Any) -> None:
+def pass_form(highs: _Highs, form: LinearForm, integer: Bools) -> None:
     """Hand the whole model to HiGHS in one call; `integer` marks the columns to be kept integer."""
     import highspy
 
@@ -178,7 +185,7 @@ def pass_form(highs: Any, form: LinearForm, integer: Any) -> None:
         raise OptschedError("HiGHS refuses the model")
 
 
-def _set_options(highs: Any, options: Mapping[str, Any]) -> None:
+def _set_options(highs: _Highs, options: Mapping[str, object]) -> None:
     import highspy
 
     for name, value in options.items():
@@ -195,11 +202,11 @@ def _set_options(highs: Any, options: Mapping[str, Any]) -> None:
             raise OptschedError(f"highs option {name!r} does not take the value {value!r}")
 
 
-def _option_names(highs: Any) -> list[str]:
+def _option_names(highs: _Highs) -> list[str]:
     return [name for name in dir(highs.getOptions()) if not name.startswith("_")]
 
 
-def _outcome(highs: Any, form: LinearForm, monitor: Monitor) -> SolverResult:
+def _outcome(highs: _Highs, form: LinearForm, monitor: Monitor) -> SolverResult:
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()

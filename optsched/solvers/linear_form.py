@@ -6,15 +6,17 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyomo.core as pyo
+from pyomo.core.base.constraint import ConstraintData
+from pyomo.core.base.objective import ObjectiveData
+from pyomo.core.base.var import VarData
 from pyomo.repn import generate_standard_repn
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.models.base import Model, paused_gc
+from optsched.models.base import Expression, PyomoModel, paused_gc
 from optsched.models.terms import Terms
 from optsched.schedules.base import PROVEN
 from optsched.solvers.csr import CsrMatrix
@@ -54,8 +56,8 @@ class LinearForm:
     upper: Floats
     integer: Bools
     implied: Bools
-    columns: tuple[Any, ...]
-    rows: tuple[Any, ...]
+    columns: tuple[VarData, ...]
+    rows: tuple[ConstraintData, ...]
     blur: float = 0.0  # what the offset may have lost where large costs were settled in it, scaled
 
     def value(self, x: Floats) -> float:
@@ -134,7 +136,7 @@ class LinearForm:
         return max(0.0, *(float(s.max(initial=0.0)) for s in (rows, bounds, fraction)))
 
 
-def linear_form(model: Model[Any, Any]) -> LinearForm:
+def linear_form(model: PyomoModel) -> LinearForm:
     """Translate a model.
 
     Raises
@@ -147,7 +149,7 @@ def linear_form(model: Model[Any, Any]) -> LinearForm:
         return _translate(model.pyomo, model.implied_integers)
 
 
-def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
+def _translate(model: pyo.ConcreteModel, implied_integers: Iterable[VarData]) -> LinearForm:
     columns = [data for variable in model.component_objects(pyo.Var, active=True) for data in variable.values()]
     reader = _Reader(columns)
     lower, upper, rows, picks, weights = [], [], [], [], []
@@ -195,11 +197,11 @@ def _translate(model: Any, implied_integers: Iterable[Any]) -> LinearForm:
 class _Reader:
     """Linear expressions as (constant, columns, coefficients)."""
 
-    def __init__(self, columns: list[Any]) -> None:
+    def __init__(self, columns: list[VarData]) -> None:
         self.index = {id(column): i for i, column in enumerate(columns)}
-        self._known: dict[int, tuple[Any, Ints]] = {}
+        self._known: dict[int, tuple[Iterable[VarData], Ints]] = {}
 
-    def columns_of(self, variables: Iterable[Any]) -> Ints:
+    def columns_of(self, variables: Iterable[VarData]) -> Ints:
         """Columns of some variables; a block of rows shares its list, which is looked up once."""
         known = self._known.get(id(variables))
         if known is None:
@@ -207,7 +209,7 @@ class _Reader:
             known = self._known[id(variables)] = (variables, found)  # kept alive, so that the id stays its own
         return known[1]
 
-    def read(self, body: Any, owner: Any) -> tuple[float, Ints, Floats]:
+    def read(self, body: Expression, owner: ConstraintData | ObjectiveData) -> tuple[float, Ints, Floats]:
         """Read an expression.
 
         Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from optsched.monitor import Monitor
 from optsched.solvers.base import SolverSettings
 from optsched.solvers.linear_form import LinearForm
 
+if TYPE_CHECKING:
+    from ortools.math_opt.python import mathopt
+    from ortools.util.python.solve_interrupter import SolveInterrupter
+
 log = logging.getLogger(__name__)
 
 
-def mathopt_model(form: LinearForm, integer: bool) -> Any:
+def mathopt_model(form: LinearForm, integer: bool) -> mathopt.Model:
     """The form as a `mathopt.Model`; columns and rows keep their order as ids."""
     from ortools.math_opt import model_pb2
     from ortools.math_opt.python import mathopt
@@ -41,7 +45,7 @@ def mathopt_model(form: LinearForm, integer: bool) -> Any:
     return mathopt.Model.from_model_proto(proto)
 
 
-def parameters(task: SolverSettings) -> Any:
+def parameters(task: SolverSettings) -> mathopt.SolveParameters:
     """What every MathOpt solver takes: time limit and threads."""
     from ortools.math_opt.python import mathopt
 
@@ -53,7 +57,13 @@ def parameters(task: SolverSettings) -> Any:
     return asked
 
 
-def solve(program: Any, solver: Any, asked: Any, more: Any = None, interrupter: Any = None) -> Any:
+def solve(
+    program: mathopt.Model,
+    solver: mathopt.SolverType,
+    asked: mathopt.SolveParameters,
+    more: mathopt.ModelSolveParameters | None = None,
+    interrupter: SolveInterrupter | None = None,
+) -> mathopt.SolveResult:
     """`mathopt.solve`, with the solver's own words when it refuses.
 
     Raises
@@ -69,7 +79,7 @@ def solve(program: Any, solver: Any, asked: Any, more: Any = None, interrupter: 
         raise OptschedError(f"{solver.name.lower()} refuses: {error.__context__ or error}") from None
 
 
-def interrupter(monitor: Monitor) -> Any:
+def interrupter(monitor: Monitor) -> SolveInterrupter:
     """An interrupter that the monitor pulls."""
     from ortools.util.python import solve_interrupter
 
@@ -78,7 +88,7 @@ def interrupter(monitor: Monitor) -> Any:
     return handle
 
 
-def termination(result: Any, monitor: Monitor) -> tuple[str, str | None]:
+def termination(result: mathopt.SolveResult, monitor: Monitor) -> tuple[str, str | None]:
     """MathOpt's reason as ours, with a message for errors."""
     from ortools.math_opt.python import mathopt
 

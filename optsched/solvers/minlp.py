@@ -17,18 +17,36 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
+from pyomo.core.base.var import VarData
 
 from optsched.instances.files import dumps
-from optsched.models.base import Model, formulations
+from optsched.models.base import PyomoModel, formulations
 from optsched.monitor import POLL_S, Monitor
 from optsched.reading import parse
 
-Answer = dict[str, Any]
-
 MARGIN_S = 0.5  # SCIP ends a little after its limit
+
+
+class Question(TypedDict):
+    """What the worker needs: it builds the same model from the same instance."""
+
+    instance: str
+    formulation: str
+    options: dict[str, object]
+    until: float | None
+
+
+class Answer(TypedDict):
+    """What SCIP says, in the model's units; `values` are those of `variables`."""
+
+    termination: str
+    values: list[float | None] | None
+    objective: NotRequired[float | None]
+    bound: NotRequired[float | None]
+    message: NotRequired[str]
 
 
 class Worker:
@@ -38,7 +56,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    def ask(self, question: Answer, monitor: Monitor) -> Answer | None:
+    def ask(self, question: Question, monitor: Monitor) -> Answer | None:
         """The answer, or None when `monitor` asked to stop; a crashed worker is asked once more.
 
         The worker ends with the question it was stopped at.
@@ -97,21 +115,21 @@ WORKER = Worker()
 atexit.register(WORKER.end)
 
 
-def question(model: Model[Any, Any], options: dict[str, Any], seconds: float | None) -> Answer:
-    """What the worker needs: it builds the same model from the same instance."""
+def question(model: PyomoModel, options: dict[str, object], seconds: float | None) -> Question:
+    """What to ask about a model."""
     instance = dumps(model.instance).decode()
     until = None if seconds is None else time.time() + seconds
     return {"instance": instance, "formulation": model.name, "options": options, "until": until}
 
 
-def variables(model: Model[Any, Any]) -> list[Any]:
+def variables(model: PyomoModel) -> list[VarData]:
     """The model's variables, in the order in which their values travel."""
     import pyomo.environ as pyo
 
     return [data for variable in model.pyomo.component_objects(pyo.Var, active=True) for data in variable.values()]
 
 
-def answer(asked: Answer) -> Answer:
+def answer(asked: Question) -> Answer:
     """Build and solve; runs in the worker."""
     import pyomo.environ  # noqa: F401  (registers the solvers)
     from pyomo.contrib.solver.common.factory import SolverFactory

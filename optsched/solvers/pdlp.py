@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.models.base import Model
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 from optsched.solvers.mathopt import interrupter, mathopt_model, parameters, solve, termination
+
+if TYPE_CHECKING:
+    from ortools.pdlp.solvers_pb2 import PrimalDualHybridGradientParams
 
 
 class Pdlp:
@@ -28,11 +31,11 @@ class Pdlp:
         """OR-Tools is missing."""
         return ortools_unavailable()
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """Fields of PrimalDualHybridGradientParams."""
         _parameters(options)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Solve the relaxation and turn the duals into a bound."""
         from ortools.math_opt.python import mathopt
 
@@ -51,7 +54,7 @@ class Pdlp:
         return SolverResult(ended, bound=dual_bound(form, y), message=message, duals=y)
 
 
-def _parameters(options: Mapping[str, Any]) -> Any:
+def _parameters(options: Mapping[str, object]) -> PrimalDualHybridGradientParams:
     from google.protobuf import text_format
     from ortools.pdlp import solvers_pb2
 

@@ -7,12 +7,11 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from optsched.errors import BackendUnavailable, OptschedError
-from optsched.models.base import Model
+from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
 from optsched.solvers.cp_sat import ortools_unavailable
@@ -35,7 +34,7 @@ class Scip:
         """OR-Tools is missing (PySCIPOpt is asked for when a MINLP comes)."""
         return ortools_unavailable()
 
-    def refuse_options(self, options: Mapping[str, Any]) -> None:
+    def refuse_options(self, options: Mapping[str, object]) -> None:
         """SCIP's own parameter names, e.g. ``limits/nodes``."""
         refuse_unsafe(self.name, options, UNSAFE)
         if not options:
@@ -46,7 +45,7 @@ class Scip:
                 raise unknown_option("scip", name, known)
             _converted(name, value)
 
-    def solve(self, model: Model[Any, Any], form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
+    def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Linear models as matrices, others as Pyomo expressions."""
         if form is None:
             return _solve_nonlinear(model, task, monitor)
@@ -78,10 +77,10 @@ class Scip:
         return SolverResult(ended, x, objective, bound, message)
 
 
-def _solve_nonlinear(model: Model[Any, Any], task: SolverSettings, monitor: Monitor) -> SolverResult:
+def _solve_nonlinear(model: PyomoModel, task: SolverSettings, monitor: Monitor) -> SolverResult:
     if installed("pyscipopt") is None:
         raise BackendUnavailable("the MINLP needs pyscipopt: pip install 'pyscipopt>=6.3,<7'")
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "randomization/randomseedshift": task.seed % 2**31,
         "limits/gap": task.gap or 0.0,
         # SCIP 10 presolves feasible MINLPs of ours to "infeasible" with them (tests/solvers/test_backends.py)
@@ -106,9 +105,10 @@ def _solve_nonlinear(model: Model[Any, Any], task: SolverSettings, monitor: Moni
         return SolverResult(ended, bound=answer.get("bound"), message=message)
     for variable, value in zip(variables(model), answer["values"], strict=True):
         variable.set_value(value, skip_validation=True)
-    objective, bound = answer["objective"], answer["bound"]
-    if ended == "optimal" and abs(objective - bound) <= OWN_EPSILON * abs(objective):
-        bound = objective + OWN_EPSILON * abs(objective) / 2  # it calls equal what is so far apart, its own incumbent too
+    objective, bound = answer.get("objective"), answer.get("bound")
+    if ended == "optimal" and objective is not None and bound is not None:
+        equal = OWN_EPSILON * abs(objective)  # it calls equal what is so far apart, its own incumbent too
+        bound = objective + equal / 2 if abs(objective - bound) <= equal else bound
     return SolverResult(ended, np.zeros(0), objective, bound, message)
 
 
@@ -126,10 +126,10 @@ def _scip_parameters() -> dict[str, str]:
     return {name: kind for kind, name in found}
 
 
-DEFAULTS: dict[str, Any] = {"bool": False, "int": 0, "longint": 0, "real": 0.0, "char": "", "string": ""}
+DEFAULTS: dict[str, object] = {"bool": False, "int": 0, "longint": 0, "real": 0.0, "char": "", "string": ""}
 
 
-def _converted(name: str, value: Any) -> Any:
+def _converted(name: str, value: object) -> bool | int | float | str:
     try:
         return typed(DEFAULTS[_scip_parameters()[name]], value)
     except (TypeError, ValueError):

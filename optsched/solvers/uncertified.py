@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from optsched.instances.base import I
 from optsched.models.base import Model
 from optsched.monitor import Monitor
+from optsched.schedules.base import S
 from optsched.solvers import SolverSettings, backend, linear_form
 from optsched.stop import Clock
 
 
-def solve_uncertified(model: Model[Any, Any], start: Any, task: SolverSettings) -> Any:
+def solve_uncertified(model: Model[I, S], start: S, task: SolverSettings) -> S | None:
     """The schedule found from `start`, or None where the solver has none to show."""
     model.encode(start)
     form = linear_form(model)

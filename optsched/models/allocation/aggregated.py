@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
+from pyomo.core.base.var import VarData
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
@@ -67,7 +68,7 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         m.objective = pyo.Objective(expr=self.later.objective(self.listed, cost))
 
     @abstractmethod
-    def declare_firsts(self) -> tuple[list[Any], Ints]:
+    def declare_firsts(self) -> tuple[list[VarData], Ints]:
         """Variables of the first-ending jobs, and the option of each."""
 
     @abstractmethod
@@ -132,7 +133,7 @@ class AggregatedCheapest(Aggregated):
     Any job of a node may stand as its first: the minimisation picks the cheapest.
     """
 
-    def declare_firsts(self) -> tuple[list[Any], Ints]:
+    def declare_firsts(self) -> tuple[list[VarData], Ints]:
         """A binary for each option."""
         self.pyomo.first = pyo.Var(range(len(self.listed)), domain=pyo.Binary)
         return list(self.pyomo.first.values()), np.arange(len(self.listed))
@@ -200,7 +201,7 @@ class AggregatedEarliest(Aggregated):
     Eligible nodes are nested in time, so by Hall's theorem the running surplus of slots, a state a distinct time, is enough.
     """
 
-    def declare_firsts(self) -> tuple[list[Any], Ints]:
+    def declare_firsts(self) -> tuple[list[VarData], Ints]:
         """A binary for each option and pattern that holds its size."""
         pairs = []
         for k, sizes in enumerate(self.sizes):
@@ -222,7 +223,7 @@ class AggregatedEarliest(Aggregated):
             if len(used.columns):
                 m.nodes.add((None, used, len(instance.node_classes[k].nodes)))
         m.free, m.stairs = pyo.VarList(), pyo.ConstraintList()
-        self.stairs: list[tuple[Any, Terms]] = []
+        self.stairs: list[tuple[VarData, Terms]] = []
         offers: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for i, (option, pattern) in enumerate(self.pairs):
             k = int(listed.node_class[option])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyomo.core as pyo
+from pyomo.core.base.var import VarData
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
@@ -22,7 +21,7 @@ class Later:
     model : Pyomo model, which gets `postponed` and `once`. job : of each way, shape (ways,). ways : their binaries.
     """
 
-    def __init__(self, model: Any, job: Ints, ways: list[Any]) -> None:
+    def __init__(self, model: pyo.ConcreteModel, job: Ints, ways: list[VarData]) -> None:
         self.jobs, rows = np.unique(job, return_inverse=True)
         count = len(self.jobs)
         model.postponed = pyo.Var(range(count), bounds=(0, 1))

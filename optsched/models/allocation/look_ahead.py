@@ -10,7 +10,7 @@ with its node's cost shared by GPUs, and its tardiness. A waiting job costs the 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
@@ -146,7 +146,7 @@ class LookAhead(Model[AllocationInstance, AllocationSchedule]):
                     for size, number in zip(sizes, pattern, strict=True):
                         slots[k, size, whole] += [node] * number
         chosen = [i for i, variable in enumerate(self.run) if (variable.value or 0) > 0.5]
-        assignments: list[Any] = []
+        assignments: list[Assignment] = []
         for i in chosen:
             o = int(self.option[i])
             k, g = int(self.listed.node_class[o]), int(self.listed.gpus[o])

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
 
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.models.base import Model
+from optsched.models.base import Expression, Model
 from optsched.problems.vcc import Staircase, lateness, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
@@ -63,7 +63,10 @@ class Fluid(Model[VccInstance, VccSchedule]):
         most = np.maximum(0.0, instance.demanded).tolist()
         m.short = pyo.Var(range(len(most)), bounds=lambda _, d: (0, most[d]))
         m.rows = pyo.ConstraintList()
-        begun: Any = lambda c, t: 0 if t < submitted[c] else m.begun[c, t]  # noqa: E731
+
+        def begun(c: int, t: int) -> Expression:
+            return 0 if t < submitted[c] else m.begun[c, t]
+
         batches = sorted(set(submitted))
         before = {b: a for a, b in pairwise(batches)}
         members = {b: [c for c in range(len(keys)) if submitted[c] == b] for b in batches}
@@ -78,12 +81,13 @@ class Fluid(Model[VccInstance, VccSchedule]):
         heads = np.maximum.accumulate(self._largest()).tolist()
         running = instance.running.tolist()
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
-        cost: Any = float(np.dot(carbon, instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running)))
+        idle = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running)
+        cost: Expression = float(np.dot(carbon, idle))
         undone = instance.unfinished_penalty_per_ncu_h * h
         cost += undone * instance.work
         for t in range(slots):
             here = [c for b in batches if b <= t for c in members[b]]
-            load: Any = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
+            load: Expression = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
             if here:
                 m.rows.add(load <= room[t])
                 m.rows.add(m.empty[t] <= m.least[max(b for b in batches if b <= t), t])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyomo.core as pyo
 
 from optsched.instances.base import Ints
 from optsched.instances.vcc import VccInstance
-from optsched.models.base import Model
+from optsched.models.base import Expression, Model
 from optsched.problems.vcc import Staircase, from_schedule, lateness, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
@@ -47,16 +47,15 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         m.cap = pyo.Var(range(slots), bounds=(0, 1))
         days = range(len(instance.asked))
         m.short = pyo.Var(days, bounds=lambda _, d: (0.0, instance.daily_fraction * float(instance.asked[d]) / unit))
-        begun: Any = lambda i, t: 0 if t < submitted[i] else m.begun[i, t]  # noqa: E731
-        m.rows = pyo.ConstraintList()
+        begun, m.rows = self._begun, pyo.ConstraintList()
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
         running, inflexible = (instance.running / unit).tolist(), (instance.inflexible / unit).tolist()
         whole_room = instance.units.room.tolist()
-        cost: Any = 0.0
+        cost: Expression = 0.0
         for t in range(slots):
             room = 1.0 - inflexible[t]
-            load: Any = sum(ncu[i] * (begun(i, t) - begun(i, t - duration[i])) for i in range(came[t])) + running[t]
-            head: Any = sum(ncu[i] * ((begun(i - 1, t) if i else 1) - begun(i, t)) for i in range(came[t]))
+            load: Expression = sum(ncu[i] * (begun(i, t) - begun(i, t - duration[i])) for i in range(came[t])) + running[t]
+            head: Expression = sum(ncu[i] * ((begun(i - 1, t) if i else 1) - begun(i, t)) for i in range(came[t]))
             empty = begun(came[t] - 1, t) if came[t] else 1
             for i in range(came[t]):
                 self._row(begun(i, t) - begun(i, t - 1), 0, None)
@@ -80,7 +79,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         cost += instance.daily_penalty_per_ncu_h * unit * sum(m.short[d] for d in days)
         m.objective = pyo.Objective(expr=cost)
 
-    def _waiting(self) -> Any:
+    def _waiting(self) -> Expression:
         """What is not done, and delay: costs of not having begun, in columns of their own, so that no large ones cancel."""
         instance, m, slots = self.instance, self.pyomo, self.instance.horizon
         undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
@@ -106,7 +105,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
             self._row(m.begun[key] + variable, 1, 1)
         return instance.slot_h * (sum(priced[key] * variable for key, variable in m.waits.items()) + constant)
 
-    def _row(self, expression: Any, low: float | None, high: float | None) -> None:
+    def _row(self, expression: Expression, low: float | None, high: float | None) -> None:
         if not isinstance(expression, (int, float)):
             self.pyomo.rows.add((low, expression, high))
 
@@ -166,8 +165,8 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
                 self._row(m.full[t] + head - others, None, 1)
         return len(m.rows) - before
 
-    def _begun(self, i: int, t: int) -> Any:
+    def _begun(self, i: int, t: int) -> Expression:
         return 0 if t < self.instance.columns.submitted[i] else self.pyomo.begun[i, t]
 
-    def _runs(self, i: int, t: int) -> Any:
+    def _runs(self, i: int, t: int) -> Expression:
         return self._begun(i, t) - self._begun(i, t - int(self.instance.columns.duration[i]))
