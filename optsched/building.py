@@ -18,7 +18,7 @@ from optsched.schedules.base import S
 if TYPE_CHECKING:
     from optsched.result import Result
 
-Numbers: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
+Numbers: TypeAlias = Sequence[float] | NDArray[np.floating] | NDArray[np.integer]
 """A number a slot: a list, an array, a series of pandas."""
 
 
@@ -35,12 +35,12 @@ class Builder(Generic[I, S]):
         Fields of the instance that are not added one by one.
     """
 
-    def __init__(self, kind: type[I], name: str, **fields: Any) -> None:
+    def __init__(self, kind: type[I], name: str, **fields: object) -> None:
         self._kind = kind
-        self._fields: dict[str, Any] = {"name": name, **fields}
+        self._fields: dict[str, object] = {"name": name, **fields}
         self._added: dict[str, dict[str, Data]] = {}  # by field, then by id
 
-    def _add(self, field: str, kind: type[D], call: str, fields: Mapping[str, Any], key: str | None = None) -> D:
+    def _add(self, field: str, kind: type[D], call: str, fields: Mapping[str, object], key: str | None = None) -> D:
         """Check a record and keep it under its id, or `key`; an ``id`` that is None becomes the kind's name and a number.
 
         Raises
@@ -54,7 +54,7 @@ class Builder(Generic[I, S]):
             raw["id"] = f"{kind.__name__.lower()}{len(records)}"
         where += f"({raw['id']!r})" if "id" in raw else ""
         made = validated(kind, raw, where)
-        key = raw["id"] if key is None else key
+        key = str(raw["id"]) if key is None else key
         if key in records:
             raise InputError(where, "id" if "id" in raw else "", f"{key!r} is there already")
         records[key] = made

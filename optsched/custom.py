@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import unwrap
-from typing import TYPE_CHECKING, Any, cast, get_args
+from operator import attrgetter
+from typing import TYPE_CHECKING, cast, get_args
 
 from optsched.errors import CertificateError, OptschedError
 from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_options
@@ -40,7 +41,7 @@ class ForeignMethod:
     """
 
     name: str
-    method: Method[Any]
+    method: Callable[..., object]
     kinds: Kinds
 
     def __call__(
@@ -63,7 +64,7 @@ class ForeignMethod:
         """
         _expect(self.name, self.kinds, instance)
         with guarded(self.name):
-            result: object = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
+            result = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
         if not isinstance(result, Result):
             way = "optsched.certify(instance, schedule, bound) makes one"
             raise OptschedError(f"{self.name} returned {_told(result)}, expected an optsched.Result: {way}")
@@ -74,7 +75,7 @@ class ForeignMethod:
 
 
 def as_method(
-    given: Method[Any] | Callable[..., object], options: Mapping[str, Any] | None = None, name: str | None = None
+    given: Callable[..., object], options: Mapping[str, object] | None = None, name: str | None = None
 ) -> Method[Instance]:
     """The method that an object is: what takes a ``stop`` is one, what takes an instance is a heuristic.
 
@@ -98,7 +99,7 @@ def as_method(
     called = name or str(getattr(given, "__name__", type(given).__name__))
     if not callable(given):
         raise OptschedError(f"a method is a name or something to call with an instance, got {given!r:.60}")
-    options, found = dict(options or {}), cast("Callable[..., object]", given)
+    options, found = dict(options or {}), given
     read = read_options(called, found, options) if isinstance(given, type) else {}
     if isinstance(given, type):
         with guarded(called, "making it"):
@@ -110,7 +111,7 @@ def as_method(
     if "stop" in takes:
         if options:
             raise OptschedError(f"method {called} has no option {next(iter(options))!r}, it has: none")
-        return ForeignMethod(called, cast("Method[Any]", found), kinds)
+        return ForeignMethod(called, found, kinds)
     further = read_options(called, found, options)
     ours = [word for word in OURS if word in takes]
 
@@ -142,7 +143,7 @@ def as_schedule(name: str, instance: Instance, returned: object) -> Schedule:
     return returned
 
 
-def instances_of(found: object) -> Kinds:
+def instances_of(found: Callable[..., object]) -> Kinds:
     """Which instances a method or heuristic takes, as the annotation of its first parameter says; else any.
 
     Parameters
@@ -150,11 +151,11 @@ def instances_of(found: object) -> Kinds:
     found
         A function, a class of methods, or an object to be called.
     """
-    call: Any = found
+    call: Callable[..., object] = found
     while isinstance(call, partial):
         call = call.func
-    if isinstance(call, type) or not hasattr(call, "__code__"):
-        call = call.__call__
+    is_function = hasattr(call, "__code__") and not isinstance(call, type)
+    call = call if is_function else attrgetter("__call__")(call)
     hints = [p.annotation for p in parameters(repr(found), call) if p.name != "self"]
     hint: object = hints[0] if hints else None
     if isinstance(hint, str):
@@ -163,7 +164,7 @@ def instances_of(found: object) -> Kinds:
     return kinds or (Instance,)
 
 
-def _evaluated(hint: str, names: dict[str, Any]) -> object:
+def _evaluated(hint: str, names: dict[str, object]) -> object:
     """What an annotation means, as typing.get_type_hints reads it; by its last word where only type checkers import it."""
     try:
         return eval(hint, names)

@@ -136,8 +136,8 @@ class Model(Builder[Instance, Schedule]):
         ends = {"from": self._named("sites", from_, "add_link", "from_"), "to": self._named("sites", to, "add_link", "to")}
         if ends["from"] == ends["to"]:
             raise InputError(f"{self._called}.add_link", "to", f"links {ends['to']!r} to itself")
-        fields = {"throughput_gb_per_s": throughput_gb_per_s, "cost_usd_per_gb": cost_usd_per_gb}
-        return self._add("links", Link, "add_link", ends | fields, key=" -> ".join(ends.values()))
+        fields = {**ends, "throughput_gb_per_s": throughput_gb_per_s, "cost_usd_per_gb": cost_usd_per_gb}
+        return self._add("links", Link, "add_link", fields, key=" -> ".join(ends.values()))
 
     def add_job(
         self,

@@ -106,7 +106,7 @@ def catalogue() -> list[MethodInfo]:
                     note(name, problem, proves, made)
     for name, reference in added("methods", own_names() if added("methods") else ()).items():
         with skipping(f"method {name!r}"):
-            foreign = named(reference)
+            foreign = cast(Callable[..., object], named(reference))
             kinds = instances_of(foreign)
             for problem in usable:
                 if issubclass(family(problem).instance, kinds):

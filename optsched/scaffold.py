@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic
+from typing import ClassVar, Generic
 
 from optsched.instances.base import I
 from optsched.monitor import Monitor, Progress
@@ -93,7 +93,7 @@ class Found:
     termination: str
     bound: float | None = None
     proof: Proof | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
     packages: Iterable[str] = ()
     timings: dict[str, float] = field(default_factory=dict)
     monitor: Monitor | None = None
