@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from optsched.certificate import relative_gap
 from optsched.report import number, percent
@@ -72,13 +72,15 @@ def solving(instance: Instance, then: Callable[[Progress], None] | None = None) 
     return report
 
 
-def replaying(then: Callable[[dict[str, Any]], None] | None = None) -> Callable[[dict[str, Any]], None]:
+def replaying(then: Callable[[dict[str, object]], None] | None = None) -> Callable[[dict[str, object]], None]:
     """The same for a replay: a row says when it is there, what happens, and how much is left."""
     table = _Table(("hours", "waiting", "left", "event"))
 
-    def report(row: dict[str, Any]) -> None:
+    def report(row: dict[str, object]) -> None:
         event = f"{row['event']}, fallback" if "fallback" in row else str(row["event"])
-        table.row(f"{row['time_s'] / 3600:.2f}", str(row["waiting"]), str(row["left"]), event)
+        seconds = row["time_s"]
+        hours = f"{seconds / 3600:.2f}" if isinstance(seconds, int | float) else "-"
+        table.row(hours, str(row["waiting"]), str(row["left"]), event)
         if then is not None:
             then(row)
 

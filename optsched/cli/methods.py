@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import TypedDict
 
 import click
 
@@ -20,6 +21,43 @@ Examples:
   optsched methods mymodule:myheuristic
   optsched methods --json | jq '.methods[].name'
 """
+
+
+class Method(TypedDict):
+    """A method, and the options that it has in each of its families."""
+
+    name: str
+    families: list[str]
+    proves_bound: bool
+    summary: str
+    options: dict[str, dict[str, float]]
+
+
+class Formulation(TypedDict):
+    """A formulation; the default is the family's recommended one."""
+
+    family: str
+    name: str
+    default: bool
+    kind: str
+    summary: str
+
+
+class Backend(TypedDict):
+    """A backend, and why it cannot be used here."""
+
+    name: str
+    takes: str
+    gives: str
+    unavailable: str | None
+
+
+class Everything(TypedDict):
+    """What `--json` prints."""
+
+    methods: list[Method]
+    formulations: list[Formulation]
+    backends: list[Backend]
 
 
 @click.command("methods", epilog=EPILOG)
@@ -40,18 +78,23 @@ def command(name: str | None, as_json: bool) -> None:
         _lists(_everything(listed))
 
 
-def _methods() -> list[dict[str, Any]]:
-    """Every method with its families, and the options that it has in each."""
+def _methods() -> list[Method]:
+    """Every method that can be used."""
     from optsched.methods import catalogue
 
-    found = []
-    for info in catalogue():
-        row = {"name": info.name, "families": list(info.families), "proves_bound": info.proves_bound, "summary": info.summary}
-        found.append(row | {"options": {family: _options(info.name, family) for family in info.families}})
-    return found
+    return [
+        Method(
+            name=info.name,
+            families=list(info.families),
+            proves_bound=info.proves_bound,
+            summary=info.summary,
+            options={family: _options(info.name, family) for family in info.families},
+        )
+        for info in catalogue()
+    ]
 
 
-def _foreign(name: str) -> list[dict[str, Any]]:
+def _foreign(name: str) -> list[Method]:
     """A method of somebody's own, `module:object`, as one of ours is listed."""
     from optsched.custom import instances_of
     from optsched.registry import family, is_reference, named, usable_families
@@ -63,12 +106,11 @@ def _foreign(name: str) -> list[dict[str, Any]]:
         raise OptschedError(f"{name} is no method: it cannot be called")
     takes = [problem for problem in usable_families() if issubclass(family(problem).instance, instances_of(found))]
     summary = (found.__doc__ or "a method of your own").strip().split("\n")[0]
-    options = _numbers(found)
-    row = {"name": name, "families": takes, "proves_bound": bool(getattr(found, "proves_bound", False)), "summary": summary}
-    return [row | {"options": dict.fromkeys(takes, options)}]
+    proves, options = bool(getattr(found, "proves_bound", False)), dict.fromkeys(takes, _numbers(found))
+    return [Method(name=name, families=takes, proves_bound=proves, summary=summary, options=options)]
 
 
-def _options(method: str, name: str) -> dict[str, Any]:
+def _options(method: str, name: str) -> dict[str, float]:
     """Options of a family's method and their defaults; those of `exact` are the backend's own."""
     from optsched.registry import family
 
@@ -79,7 +121,7 @@ def _options(method: str, name: str) -> dict[str, Any]:
     return _numbers(construct)
 
 
-def _numbers(construct: Any) -> dict[str, Any]:
+def _numbers(construct: Callable[..., object]) -> dict[str, float]:
     """What `--option` may set: arguments that are numbers; the seed has an option of its own."""
     from inspect import signature
 
@@ -87,30 +129,30 @@ def _numbers(construct: Any) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if isinstance(p.default, int | float) and p.name != "seed"}
 
 
-def _everything(listed: list[dict[str, Any]]) -> dict[str, Any]:
+def _everything(listed: list[Method]) -> Everything:
     from optsched.models import formulations
     from optsched.registry import added, skipping, usable_families
     from optsched.solvers import BACKENDS
 
-    models = []
+    models: list[Formulation] = []
     for family in usable_families():
         with skipping(f"family {family!r}"):
             for i, (name, model) in enumerate(formulations(family).items()):
                 summary = (model.__doc__ or "").split("\n")[0]
                 kind = "MILP" if model.linear else "MINLP"
-                models.append({"family": family, "name": name, "default": i == 0, "kind": kind, "summary": summary})
-    backends = []
+                models.append(Formulation(family=family, name=name, default=i == 0, kind=kind, summary=summary))
+    backends: list[Backend] = []
     for name, backend in BACKENDS.items():
         can = backend.capabilities
         takes = "all-integer MILP" if not can.continuous else "MILP, MINLP" if can.nonlinear else "MILP"
         gives = "schedule and bound" if can.schedules else "LP bound"
-        backends.append({"name": name, "takes": takes, "gives": gives, "unavailable": backend.unavailable()})
-    unknown = {"takes": "see the plug-in", "gives": "see the plug-in"}
-    backends += [{"name": name, **unknown, "unavailable": None} for name in added("backends")]
-    return {"methods": listed, "formulations": models, "backends": backends}
+        backends.append(Backend(name=name, takes=takes, gives=gives, unavailable=backend.unavailable()))
+    unknown = "see the plug-in"
+    backends += [Backend(name=name, takes=unknown, gives=unknown, unavailable=None) for name in added("backends")]
+    return Everything(methods=listed, formulations=models, backends=backends)
 
 
-def _lists(found: dict[str, Any]) -> None:
+def _lists(found: Everything) -> None:
     out = console()
     columns = [Column("method"), Column("families", wraps=True), Column("bound"), Column("what it does", wraps=True)]
     proven = {True: "proven", False: "none"}
@@ -128,7 +170,7 @@ def _lists(found: dict[str, Any]) -> None:
     say(out, "\nOptions of a method: optsched methods NAME")
 
 
-def _one(method: dict[str, Any]) -> None:
+def _one(method: Method) -> None:
     out = console()
     say(out, f"{method['name']}: {method['summary']}")
     say(out, f"families: {', '.join(method['families'])}; bound: {'proven' if method['proves_bound'] else 'none'}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from optsched.result import Result
     from optsched.rolling.loop import Prepared
     from optsched.rolling.policy import Settings
+    from optsched.rolling.run import OnFailure
 
 ASKED = "quick"  # --bound without a value
 FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
@@ -47,6 +48,22 @@ for any method, and module:object for your own. A wrong name lists those of the 
 yesterday (the same slot), noisy (or noisy:0.2, a relative error after a day that grows with the lead), fitted.
 TIME is 90s, 5m, 1h30m, or seconds.
 """
+
+
+Tell = Callable[[Mapping[str, object]], None]
+
+
+class How(TypedDict, total=False):
+    """What every policy of a table is replayed with."""
+
+    period_s: float | None
+    forecast: str
+    seed: int
+    every: int
+    on_failure: OnFailure
+    checkpoint: str | None
+    resume: bool
+    log: Tell | None
 
 
 @click.command("replay", short_help="Replay online under policies.", epilog=EPILOG, no_args_is_help=True)
@@ -99,7 +116,7 @@ def command(
     window: float | None,
     replan: float | None,
     budget: float | None,
-    on_failure: str,
+    on_failure: OnFailure,
     history: str | None,
     checkpoint: str | None,
     every: int,
@@ -144,8 +161,8 @@ def command(
     if not as_json:
         show_header(out, instance)
     lines = io.StringIO()
-    given: dict[str, Any] = {"period_s": period, "forecast": forecast, "seed": seed, "every": every, "on_failure": on_failure}
-    given |= {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
+    how: How = {"period_s": period, "forecast": forecast, "seed": seed, "every": every, "on_failure": on_failure}
+    how |= {"checkpoint": checkpoint, "resume": resume, "log": None if log_file is None else _teller(lines)}
     if known is None and not no_bound:
         try:
             known = _quick(instance, wanted == ASKED, len(chosen))
@@ -157,7 +174,7 @@ def command(
     stopped: KeyboardInterrupt | None = None
     with keeping():  # what has happened is written before a request to stop counts
         try:
-            results.extend(_one(instance, ready[name], **given) for name in chosen)
+            results.extend(_one(instance, ready[name], how) for name in chosen)
         except KeyboardInterrupt as interrupted:
             stopped, at = interrupted, chosen[len(results)]
             results += [stopped.result] if isinstance(stopped, Interrupted) and stopped.result is not None else []
@@ -229,22 +246,22 @@ def _prepared(instance: Instance, names: tuple[str, ...], settings: Settings) ->
     return made
 
 
-def _teller(lines: io.StringIO) -> Callable[[dict[str, Any]], None]:
-    def keep(row: dict[str, Any]) -> None:
+def _teller(lines: io.StringIO) -> Tell:
+    def keep(row: Mapping[str, object]) -> None:
         lines.write(json.dumps(row) + "\n")
 
     return keep
 
 
-def _one(instance: Instance, policy: Prepared, **given: Any) -> Result:
+def _one(instance: Instance, policy: Prepared, how: How) -> Result:
     from optsched.rolling.loop import replay
 
     with live(policy.name) as tell:
 
-        def show(row: dict[str, Any]) -> None:
+        def show(row: Mapping[str, object]) -> None:
             tell(f"{row['time_s']:,.0f} s of the replay, {row['waiting']} known, {row['left']} unfinished")
 
-        return replay(instance, policy, progress=show, **given)
+        return replay(instance, policy, progress=show, **how)
 
 
 def _judged(instance: Instance, results: list[Result], known: Bound | None) -> tuple[list[Result], list[OptschedError]]:

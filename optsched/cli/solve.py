@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -22,6 +22,7 @@ from optsched.interrupts import asked, keeping
 
 if TYPE_CHECKING:
     from optsched.instances import Instance
+    from optsched.monitor import Progress
     from optsched.result import Result
 
 EPILOG = """\b
@@ -33,6 +34,20 @@ Examples:
   optsched solve x.json --backend highs --threads 2 --json
   optsched generate masac | optsched solve - --time-limit 1m
 """
+
+
+class How(TypedDict, total=False):
+    """What every instance of a batch is solved with."""
+
+    method: str | None
+    backend: str | None
+    formulation: str | None
+    time_limit: float | None
+    gap: float | None
+    threads: int | None
+    seed: int
+    start: Result | None
+    options: dict[str, str]
 
 
 @click.command("solve", epilog=EPILOG, no_args_is_help=True)
@@ -73,8 +88,11 @@ Examples:
 def command(
     files: tuple[str, ...],
     method: str | None,
+    backend: str | None,
+    formulation: str | None,
     time_limit: float | None,
     gap: float | None,
+    threads: int | None,
     seed: int,
     start_file: str | None,
     options: tuple[str, ...],
@@ -82,7 +100,6 @@ def command(
     as_json: bool,
     quiet: bool,
     verbose: bool,
-    **choices: Any,
 ) -> int:
     """Solve instances, prove bounds, and judge every schedule by the independent referee.
 
@@ -94,7 +111,8 @@ def command(
 
     Stop(seconds=time_limit, gap=0.0 if gap is None else gap)  # what cannot be is told before anything is read
     _input.once(*files, start_file)
-    settings = dict(_pair(option) for option in options)
+    how: How = {"method": method, "backend": backend, "formulation": formulation, "threads": threads, "seed": seed}
+    how |= {"time_limit": time_limit, "gap": gap, "options": dict(_pair(option) for option in options)}
     if verbose:
         log_to_stderr()
     instances, failed = _loaded(files)
@@ -102,7 +120,7 @@ def command(
         return 2
     files, several = tuple(instances), len(files) > 1
     targets = result_files(files, output, several)
-    start = _start(list(instances.values()), start_file)
+    how["start"] = _start(list(instances.values()), start_file)
     out = console()
     results: dict[str, Result] = {}
     for (file, instance), target in zip(instances.items(), targets, strict=True):
@@ -112,17 +130,7 @@ def command(
             warn(note)
         with keeping():
             try:
-                result = _solve(
-                    instance,
-                    quiet or verbose,
-                    method=method,
-                    time_limit=time_limit,
-                    gap=gap,
-                    seed=seed,
-                    start=start,
-                    options=settings,
-                    **choices,
-                )
+                result = _solve(instance, quiet or verbose, how)
             except OptschedError as error:
                 if not several:
                     raise
@@ -184,13 +192,13 @@ def _beside(file: str, target: Path | None) -> str | None:
     return file if target is None else os.path.relpath(file, target.parent)
 
 
-def _solve(instance: Instance, silent: bool, **how: Any) -> Result:
+def _solve(instance: Instance, silent: bool, how: How) -> Result:
     import optsched
     from optsched.result import relative_gap
 
     with live("solve", silent) as tell:
 
-        def told(progress: Any) -> None:
+        def told(progress: Progress) -> None:
             gap = relative_gap(progress.objective, progress.bound)
             tell(
                 f"{progress.seconds:7.1f} s   incumbent {number(progress.objective)}   "
