@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from optsched.reading import load
     from optsched.result import Result, load_result
     from optsched.rolling.policy import Policy
+    from optsched.rolling.run import PolicyFailed
     from optsched.scaffold import Report
     from optsched.schedules.base import Evaluation, S, Schedule, Violation
     from optsched.stop import Stop
@@ -55,6 +56,7 @@ PLACES = {
     "Method": "methods",
     "OptschedError": "errors",
     "Policy": "rolling.policy",
+    "PolicyFailed": "rolling.run",
     "Progress": "monitor",
     "Result": "result",
     "Schedule": "schedules.base",
@@ -80,6 +82,7 @@ __all__ = [
     "Method",
     "OptschedError",
     "Policy",
+    "PolicyFailed",
     "Progress",
     "Result",
     "Schedule",
