@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
 from optsched.decomposition.restricted_mip import solve_restricted_mip
 from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import densest_first, serial_sgs
-from optsched.instances.base import Bools, Floats, Instance
-from optsched.instances.files import validated
+from optsched.instances.base import Bools, Data, Floats, I, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.rolling.online import BidPricing, online_of
+from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
-from optsched.schedules.base import Schedule
+from optsched.rolling.slotted import Slotted, SlottedJob
+from optsched.schedules.base import S
 
 PRICING_S = 3600.0
 SCENARIOS = 6
@@ -31,17 +32,59 @@ ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last tim
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
+J = TypeVar("J", bound=SlottedJob)
 
 
-class Arrivals:
+@dataclass(frozen=True)
+class BidPricing(Generic[I, S, J]):
+    """What the prices ask of a family of jobs that wait for capacity in slots.
+
+    Attributes
+    ----------
+    instance, job
+        Classes of its instances and their jobs.
+    slotted
+        An instance as what has jobs and slots: itself, which no type says of a class that is not known here.
+    options
+        A snapshot's options, and how a choice of them becomes a schedule.
+    resubmit
+        A job as if submitted in another slot.
+    price_discount
+        Which share of the prices counts: those of few samples are too sure.
+    exact_limit
+        Up to so many options a plan of the known jobs is made exactly.
+    """
+
+    instance: type[I]
+    job: type[J]
+    slotted: Callable[[I], Slotted[J]]
+    options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
+    resubmit: Callable[[J, int], J]
+    price_discount: float
+    exact_limit: int
+
+
+class Memory(Data):
+    """What the policy remembers: the generator of futures, the prices, and the arrivals that it has seen.
+
+    The history is given again.
+    """
+
+    rng: dict[str, object]
+    prices: tuple[tuple[float, ...], ...] | None
+    priced_at: int
+    first: int
+    stretch: tuple[float, int] | None
+    seen: tuple[str, ...]
+    came: tuple[tuple[int, dict[str, object]], ...]
+
+
+class Arrivals(Generic[J]):
     """Which jobs came when, by block of an hour: what futures are drawn from."""
 
     def __init__(self, block: int, day: int) -> None:
         self.block, self.blocks_a_day = max(1, block), max(1, day // max(1, block))
-        self.jobs: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+        self.jobs: dict[int, list[tuple[int, J]]] = defaultdict(list)
         self.count = 0
 
     def begin(self, slots: int) -> None:
@@ -49,12 +92,12 @@ class Arrivals:
         self.offset = self.count * self.block
         self.count += math.ceil(slots / (self.block * self.blocks_a_day)) * self.blocks_a_day
 
-    def add(self, slot: int, job: Any) -> None:
+    def add(self, slot: int, job: J) -> None:
         """A job submitted in a slot of the present stretch."""
         at = self.offset + slot
         self.jobs[at // self.block].append((at % self.block, job))
 
-    def futures(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[tuple[int, Any]]:
+    def futures(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[tuple[int, J]]:
         """(slot, job) of one drawn future over the slots first..last of the present stretch, from the blocks `known`."""
         pool = np.concatenate([np.arange(r.start, r.stop) for r in known])
         drawn = []
@@ -69,39 +112,36 @@ class Arrivals:
         return drawn
 
 
-class BidPricePolicy(Generic[I, S]):
-    """The recommended rolling policy of deferrable and geo.
+class BidPricePolicy(Generic[I, S, J]):
+    """The recommended rolling policy of deferrable and geo."""
 
-    What it asks of the family is its `BidPricing`.
-    """
-
-    def __init__(self, family: str, settings: Settings) -> None:
+    def __init__(self, pricing: BidPricing[I, S, J], settings: Settings) -> None:
         settings.allow("rolling", "history", "replan_s")
-        self.settings = settings
-        pricing: BidPricing[I, S, Any] | None = online_of(family).bid_pricing  # type: ignore[assignment]
-        if pricing is None:
-            raise OptschedError(f"{family} has no prices to bid for")
-        self.pricing = pricing
+        self.pricing, self.settings, past = pricing, settings, settings.history
+        if not (past is None or isinstance(past, pricing.instance)):
+            raise OptschedError(f"the history {past.name!r} is of {past.problem}, not of {pricing.instance.problem}")
+        self.past = None if past is None else pricing.slotted(past)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
         """Forget what was seen, but for the history."""
         self.rng = np.random.default_rng(seed)
-        self.arrivals: Arrivals | None = None
-        self.came: list[tuple[int, Any]] = []  # since the replay began; what waited then says little about what comes
+        self.arrivals: Arrivals[J] | None = None
+        self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
 
-    def decide(self, snapshot: Any) -> S:
+    def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
-        self._observe(snapshot)
-        every = max(1, round((self.settings.replan_s or PRICING_S) / snapshot.slot_s))
-        if self.prices is None or snapshot.now >= self.priced_at + every:
-            self._price(snapshot)
+        known = self.pricing.slotted(snapshot)
+        self._observe(known)
+        every = max(1, round((self.settings.replan_s or PRICING_S) / known.slot_s))
+        if self.prices is None or known.now >= self.priced_at + every:
+            self._price(snapshot, known)
         assert self.prices is not None
-        prices = self.pricing.price_discount * self.prices[:, snapshot.now - self.priced_at :]
+        prices = self.pricing.price_discount * self.prices[:, known.now - self.priced_at :]
         program, schedule = self.pricing.options(snapshot)
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
@@ -109,10 +149,9 @@ class BidPricePolicy(Generic[I, S]):
         plan = serial_sgs(kept, densest_first(kept))
         if len(kept) <= self.pricing.exact_limit:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
-        decided: S = schedule(worth[plan])
-        return decided
+        return schedule(worth[plan])
 
-    def _observe(self, snapshot: Any) -> None:
+    def _observe(self, snapshot: Slotted[J]) -> None:
         if self.arrivals is None:
             self._open(snapshot.slot_s, snapshot.now + snapshot.horizon)
             self.first = snapshot.now
@@ -127,64 +166,63 @@ class BidPricePolicy(Generic[I, S]):
         day = max(1, round(86400 / slot_s))
         self.arrivals = Arrivals(max(1, round(3600 / slot_s)), day)
         self.stretch = slot_s, slots
-        past = self.settings.history
+        past = self.past
         if past is not None:
-            phase = past.now % day  # type: ignore[attr-defined]
-            self.arrivals.begin(phase + past.horizon)  # type: ignore[attr-defined]
-            for job in past.jobs:  # type: ignore[attr-defined]
+            phase = past.now % day
+            self.arrivals.begin(phase + past.horizon)
+            for job in past.jobs:
                 self.arrivals.add(phase + job.submitted, self.pricing.resubmit(job, 0))
-            whole = -(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block  # type: ignore[attr-defined]
-            self.before = range(*whole)
+            self.before = range(-(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block)
         self.arrivals.begin(slots)
 
-    def _add(self, slot: int, job: Any) -> None:
+    def _add(self, slot: int, job: J) -> None:
         assert self.arrivals is not None
         self.arrivals.add(slot, job)
         self.came.append((slot, job))
 
-    def state(self) -> dict[str, Any]:
-        """The generator of futures, the prices, and the arrivals that were seen; the history is given again."""
-        return {
-            "rng": self.rng.bit_generator.state,
-            "prices": None if self.prices is None else self.prices.tolist(),
-            "priced_at": self.priced_at,
-            "first": self.first,
-            "stretch": None if self.arrivals is None else self.stretch,
-            "seen": sorted(self.seen),
-            "came": [[slot, job.model_dump(mode="json")] for slot, job in self.came],
-        }
+    def state(self) -> dict[str, object]:
+        """The `Memory`."""
+        return Memory(
+            rng=dict(self.rng.bit_generator.state),
+            prices=None if self.prices is None else tuple(map(tuple, self.prices.tolist())),
+            priced_at=self.priced_at,
+            first=self.first,
+            stretch=None if self.arrivals is None else self.stretch,
+            seen=tuple(sorted(self.seen)),
+            came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
+        ).model_dump(mode="json")
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on with them."""
-        self.rng.bit_generator.state = state["rng"]
-        self.prices = None if state["prices"] is None else np.array(state["prices"], dtype=float)
-        self.priced_at, self.first, self.seen = state["priced_at"], state["first"], set(state["seen"])
-        if state["stretch"] is not None:
-            self._open(*state["stretch"])
-        kind = self.pricing.job
-        for slot, job in state["came"]:
-            self._add(slot, validated(kind, job, "came"))
+    def restore(self, state: object) -> None:
+        """Go on with it."""
+        kept = recalled(Memory, state)
+        self.rng.bit_generator.state = kept.rng
+        self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
+        self.priced_at, self.first, self.seen = kept.priced_at, kept.first, set(kept.seen)
+        if kept.stretch is not None:
+            self._open(*kept.stretch)
+        for slot, job in kept.came:
+            self._add(slot, recalled(self.pricing.job, job))
 
-    def _price(self, snapshot: Any) -> None:
+    def _price(self, snapshot: I, known: Slotted[J]) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
-        arrivals, pricing = self.arrivals, self.pricing
+        arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
-        known = [self.before, range(begun, (arrivals.offset + snapshot.now) // arrivals.block)]
-        jobs = list(snapshot.jobs)
+        seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
+        jobs = list(known.jobs)
         for k in range(SCENARIOS):
-            drawn = arrivals.futures(known, snapshot.now + 1, snapshot.now + snapshot.horizon - 1, self.rng)
+            drawn = arrivals.futures(seen, now + 1, now + known.horizon - 1, self.rng)
             for i, (slot, job) in enumerate(drawn):
-                jobs.append(pricing.resubmit(job, slot - snapshot.now).model_copy(update={"id": f"future {k}.{i}"}))
+                jobs.append(pricing.resubmit(job, slot - now).model_copy(update={"id": f"future {k}.{i}"}))
         future = snapshot.model_copy(update={"jobs": tuple(jobs)})
         program, _ = pricing.options(future)
-        drawn_jobs = np.arange(len(jobs)) >= len(snapshot.jobs)
+        drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         share = np.where(drawn_jobs, 1 / SCENARIOS, 1.0)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
-        start = None if self.prices is None else self.prices[:, snapshot.now - self.priced_at :]
+        start = None if self.prices is None else self.prices[:, now - self.priced_at :]
         self.prices = solve_dual(weighed, iterations=ITERATIONS[start is not None], start=start).prices
-        self.priced_at = snapshot.now
+        self.priced_at = now
 
 
 def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:

@@ -29,6 +29,14 @@ class SlottedJob(Protocol):
 J_co = TypeVar("J_co", bound=SlottedJob, covariant=True)
 
 
+T = TypeVar("T")
+
+
+def itself(instance: T) -> T:
+    """An instance as what has jobs and slots, where that is all there is to it."""
+    return instance
+
+
 class Columns(Protocol):
     """Of the jobs, shape (J,) each."""
 

@@ -11,20 +11,12 @@ from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.problems.deferrable import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.policy import Factory, heuristic_policy
-from optsched.rolling.priced import BidPricePolicy
+from optsched.rolling.priced import BidPricePolicy, BidPricing
 from optsched.rolling.slots import whole_slots
+from optsched.rolling.slotted import itself
 from optsched.schedules.deferrable import DeferrableSchedule, Start
 
-PRICE_DISCOUNT = 0.5  # most jobs are worth the same per core and slot, so that full prices would turn all away
-EXACT_LIMIT = 4_000  # options
-
 FALLBACK = greedy
-
-# a dispatch rule looks at the present slot only: it is asked again in the next one
-POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {
-    name: heuristic_policy(name, rule(rank, slots=1)) for name, rank in RULES.items()
-}
-POLICIES["rolling"] = partial(BidPricePolicy[DeferrableInstance, DeferrableSchedule], "deferrable")
 
 
 def options(snapshot: DeferrableInstance) -> tuple[TimeIndexedProblem, Callable[[Ints], DeferrableSchedule]]:
@@ -38,6 +30,22 @@ def resubmit(job: Job, slot: int) -> Job:
     later = slot - job.submitted
     update = {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
     return job.model_copy(update=update)
+
+
+PRICING = BidPricing(
+    instance=DeferrableInstance,
+    job=Job,
+    slotted=itself,
+    options=options,
+    resubmit=resubmit,
+    price_discount=0.5,  # most jobs are worth the same per core and slot, so that full prices would turn all away
+    exact_limit=4_000,
+)
+# a dispatch rule looks at the present slot only: it is asked again in the next one
+POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {
+    name: heuristic_policy(name, rule(rank, slots=1)) for name, rank in RULES.items()
+}
+POLICIES["rolling"] = partial(BidPricePolicy, PRICING)
 
 
 def truncate_window(snapshot: DeferrableInstance, window_s: float) -> DeferrableInstance:

@@ -14,16 +14,12 @@ from optsched.instances.geo import GeoInstance, Job
 from optsched.problems.geo import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.policy import Factory
-from optsched.rolling.priced import BidPricePolicy
+from optsched.rolling.priced import BidPricePolicy, BidPricing
 from optsched.rolling.slots import whole_slots
+from optsched.rolling.slotted import itself
 from optsched.schedules.geo import GeoSchedule, Start
 
-PRICE_DISCOUNT = 0.95  # prices of few samples are too sure: where capacity would idle, take the job
-EXACT_LIMIT = 0  # options
-
 FALLBACK = greedy
-
-POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy[GeoInstance, GeoSchedule], "geo")}
 
 
 def options(snapshot: GeoInstance) -> tuple[TimeIndexedProblem, Callable[[Ints], GeoSchedule]]:
@@ -41,6 +37,18 @@ def options(snapshot: GeoInstance) -> tuple[TimeIndexedProblem, Callable[[Ints],
 def resubmit(job: Job, slot: int) -> Job:
     """The job as if submitted in `slot`."""
     return job.model_copy(update={"submitted": slot, "bound_for": None, "arrives": 0})
+
+
+PRICING = BidPricing(
+    instance=GeoInstance,
+    job=Job,
+    slotted=itself,
+    options=options,
+    resubmit=resubmit,
+    price_discount=0.95,  # prices of few samples are too sure: where capacity would idle, take the job
+    exact_limit=0,
+)
+POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy, PRICING)}
 
 
 def truncate_window(snapshot: GeoInstance, window_s: float) -> GeoInstance:
