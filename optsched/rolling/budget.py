@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
+import multiprocessing.process
 import os
 import pickle
 import signal
@@ -12,7 +13,6 @@ import sys
 import threading
 import time
 from multiprocessing.connection import Connection
-from typing import Any
 
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
@@ -36,7 +36,7 @@ class Budgeted:
         if not hasattr(os, "fork"):
             raise OptschedError("a budget needs a system that can fork")
         self.policy, self.seconds = policy, seconds
-        self.process: Any = None
+        self.process: multiprocessing.process.BaseProcess | None = None
         self.pipe: Connection | None = None
 
     @property
@@ -49,7 +49,7 @@ class Budgeted:
         self.close()
         self.policy.reset(seed)
 
-    def decide(self, snapshot: Any) -> Schedule:
+    def decide(self, snapshot: Instance) -> Schedule:
         """The policy's decision.
 
         Raises
@@ -93,12 +93,12 @@ class Budgeted:
             self.pipe.close()
         self.process = self.pipe = None
 
-    def state(self) -> Any:
+    def state(self) -> object:
         """What the policy remembers of the decisions that came in time."""
         assert isinstance(self.policy, Lasting)
         return self.policy.state()
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Go on with a new worker."""
         assert isinstance(self.policy, Lasting)
         self.close()
@@ -116,7 +116,7 @@ def _work(policy: Policy[Instance, Schedule], pipe: Connection, other_end: Conne
             snapshot = pickle.loads(pipe.recv_bytes())
         except EOFError:
             os._exit(0)
-        decision: Any = None
+        decision: Schedule | None = None
         failure: Exception | None = None
         try:
             decision = policy.decide(snapshot)

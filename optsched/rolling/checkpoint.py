@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
@@ -40,8 +40,8 @@ class _Written(Data):
 class Kept:
     """What a checkpoint gives back: the log's lines, the policy's memory after them, and the seconds spent until then."""
 
-    lines: list[dict[str, Any]]
-    memory: Any
+    lines: list[dict[str, object]]
+    memory: object
     spent_s: float
 
 
@@ -53,19 +53,19 @@ class Checkpoint:
     header : what must be the same on resuming, as JSON: the instance's hash, policy, seed. The program's version is added.
     """
 
-    def __init__(self, folder: str | Path, header: dict[str, Any]) -> None:
+    def __init__(self, folder: str | Path, header: dict[str, object]) -> None:
         try:
             from optsched.rolling.lock import Lock
         except ImportError:
             raise OptschedError("a checkpoint needs a system that can lock files (flock)") from None
         self.folder = Path(folder)
-        self.header: dict[str, Any] = {"format": FORMAT, "optsched": versions().get("optsched")} | header
+        self.header: dict[str, object] = {"format": FORMAT, "optsched": versions().get("optsched")} | header
         self.lock = Lock(self.folder / LOCK)
         self._log: FileIO | None = None
         self._lines = self._bytes = 0
-        self._digest = _begun(self.header)
+        self._digest = hashlib.sha256(_begun(self.header))
 
-    def begin(self, memory: Any) -> None:
+    def begin(self, memory: object) -> None:
         """An empty log, and the policy's memory before its first decision.
 
         Raises
@@ -85,7 +85,7 @@ class Checkpoint:
         self._open()
         self.save(memory, 0.0)
 
-    def append(self, line: dict[str, Any]) -> None:
+    def append(self, line: dict[str, object]) -> None:
         """One more line of the log."""
         assert self._log is not None
         text = (json.dumps(line) + "\n").encode()
@@ -98,7 +98,7 @@ class Checkpoint:
         self._digest.update(text)
         self._lines, self._bytes = self._lines + 1, self._bytes + len(text)
 
-    def save(self, memory: Any, spent_s: float) -> None:
+    def save(self, memory: object, spent_s: float) -> None:
         """Keep the policy's memory, and which part of the log it belongs to: both or nothing.
 
         Raises
@@ -125,7 +125,7 @@ class Checkpoint:
         self.lock.acquire()
         found = parse_object(read_bytes(self.folder / HEADER), self.folder / HEADER)
         self._compare(found)
-        self._digest = _begun(found)
+        self._digest = hashlib.sha256(_begun(found))
         log, path = self.folder / LOG, self.folder / STATE
         if not path.exists():
             self._read(read_bytes(log) if log.exists() else b"")
@@ -141,7 +141,7 @@ class Checkpoint:
         self._lines, self._bytes = state.log_lines, state.log_bytes
         return Kept(lines, memory, state.spent_s)
 
-    def _state(self, path: Path) -> tuple[_Written, Any]:
+    def _state(self, path: Path) -> tuple[_Written, object]:
         data = read_bytes(path)
         raw = parse_object(data, path)
         expect_format(raw, FORMAT, path)
@@ -181,7 +181,7 @@ class Checkpoint:
             if (self.folder / name).exists() and not (self.folder / HEADER).exists():
                 raise InputError(self.folder / name, "", f"is there without a {HEADER}: name another folder")
 
-    def _compare(self, found: dict[str, Any]) -> None:
+    def _compare(self, found: dict[str, object]) -> None:
         expect_format(found, FORMAT, self.folder / HEADER)
         for key in self.header | found:
             ours, theirs = self.header.get(key), found.get(key)
@@ -190,7 +190,7 @@ class Checkpoint:
                     self.folder / HEADER, key, f"the checkpoint was made with {shown(theirs)}, this is {shown(ours)}"
                 )
 
-    def _read(self, data: bytes) -> list[dict[str, Any]]:
+    def _read(self, data: bytes) -> list[dict[str, object]]:
         """The whole lines of a log; half a line at its end is what a kill leaves."""
         lines = []
         for number, text in enumerate(data.split(b"\n")[:-1], 1):
@@ -203,16 +203,16 @@ class Checkpoint:
             lines.append(line)
         return lines
 
-    def _json(self, memory: Any) -> str:
+    def _json(self, memory: object) -> str:
         try:
             return json.dumps(memory)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(self.folder, "", f"the policy's state() cannot be written as JSON ({error})") from None
 
 
-def _begun(header: dict[str, Any]) -> Any:
+def _begun(header: dict[str, object]) -> bytes:
     """What the log's hash begins with, so that a log fits one header only."""
-    return hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    return json.dumps(header, sort_keys=True).encode()
 
 
 def _seal(text: str) -> str:

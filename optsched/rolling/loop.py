@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Protocol, get_args, runtime_checkable
 
 from pydantic import ValidationError
 
 from optsched.errors import InputError, OptschedError
-from optsched.instances.base import Instance
+from optsched.instances.base import Data, Instance
 from optsched.interrupts import heard, held
 from optsched.referee import check
 from optsched.result import Result, certified
 from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.memory import recalled
 from optsched.rolling.online import online_of
-from optsched.rolling.policy import Lasting, Policy, Settings, Trained
+from optsched.rolling.policy import AnyPolicy, Lasting, Policy, Settings, Trained, shielded
 from optsched.rolling.policy import policy as named_policy
-from optsched.rolling.run import Failure, OnFailure, Run
+from optsched.rolling.run import Again, Failure, OnFailure, ReplayRun
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock
 
 SHORTEST_S = 1e-3  # period; time must go on in float64
 EVERY = 50  # decisions between checkpoints, or
 OFTEN_S = 10.0  # seconds
-Tell = Callable[[dict[str, Any]], None]
+Tell = Callable[[dict[str, object]], None]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -63,7 +64,7 @@ class Prepared:
     settings: Settings
 
 
-def prepared(instance: Instance, policy: str | Policy[Any, Schedule] = "rolling", settings: Settings | None = None) -> Prepared:
+def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: Settings | None = None) -> Prepared:
     """A policy for an instance, by its name or as an object.
 
     Raises
@@ -75,15 +76,14 @@ def prepared(instance: Instance, policy: str | Policy[Any, Schedule] = "rolling"
     _fitting_history(instance, settings.history)
     if isinstance(policy, str):
         return Prepared(named_policy(instance.problem, policy, settings), policy, settings)
-    settings.allow(type(policy).__name__)
-    if isinstance(policy, type) or not (hasattr(policy, "decide") and hasattr(policy, "reset")):
-        raise OptschedError(f"a policy is a name or an object with reset(seed) and decide(snapshot), got {policy!r}")
-    return Prepared(policy, type(policy).__name__, settings)
+    name = type(policy).__name__
+    settings.allow(name)
+    return Prepared(shielded(name, policy), name, settings)
 
 
 def replay(
     instance: Instance,
-    policy: str | Policy[Any, Schedule] | Prepared = "rolling",
+    policy: str | AnyPolicy | Prepared = "rolling",
     *,
     period_s: float | None = None,
     forecast: str = "perfect",
@@ -161,8 +161,8 @@ def replay(
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)
-    run = Run(simulator, acting, online.fallback, seed, name, on_failure)
-    options: dict[str, Any] = {"policy": name, "period_s": period_s, "forecast": forecast}
+    run = ReplayRun(simulator, acting, online.fallback, seed, name, on_failure)
+    options: dict[str, object] = {"policy": name, "period_s": period_s, "forecast": forecast}
     for word in ("window_s", "replan_s", "budget_s"):
         options[word] = getattr(settings, word)
     options["history"] = None if settings.history is None else settings.history.sha256
@@ -192,7 +192,7 @@ def replay(
         with held():  # a decision is carried out, kept and told as a whole
             while (step := run.step(log is not None or keeper is not None)) is not None:
                 if keeper is not None:
-                    keeper.append(step.row | {"kept": step.kept})
+                    keeper.append(step.row | {"kept": step.again.model_dump(exclude_defaults=True)})
                     if len(run.counts.seconds) % every == 0 or clock.elapsed_s() > OFTEN_S:
                         spent, clock = spent + clock.elapsed_s(), Clock()
                         keeper.save(_memory(run), spent)
@@ -216,6 +216,15 @@ def replay(
             keeper.close()
 
 
+@runtime_checkable
+class WithJobs(Protocol):
+    """An instance with jobs."""
+
+    @property
+    def jobs(self) -> tuple[Data, ...]:
+        """What there is to run."""
+
+
 def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """Past days must be of the same family, slots and sites, or what they tell means nothing here.
 
@@ -225,23 +234,25 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """
     if history is None:
         return
-    if history.jobs == instance.jobs:  # type: ignore[attr-defined]
-        raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
         raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
+    if not (isinstance(history, WithJobs) and isinstance(instance, WithJobs)):
+        raise OptschedError(f"{history.problem} has no jobs: a history tells nothing")
+    if history.jobs == instance.jobs:
+        raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     try:
-        jobs = tuple(job.model_dump() for job in history.jobs)  # type: ignore[attr-defined]
+        jobs = tuple(job.model_dump() for job in history.jobs)
         type(instance).model_validate(instance.model_dump(by_alias=True) | {"jobs": jobs})
     except ValidationError as error:
         raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
 
 
-def _memory(run: Run) -> Any:
+def _memory(run: ReplayRun) -> object:
     assert isinstance(run.policy, Lasting)
     return run.policy.state()
 
 
-def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> float:
+def _take_up(keeper: Checkpoint, run: ReplayRun, resume: bool, log: Tell | None) -> float:
     """Bring the run to where the checkpoint is, with its log told again; the seconds that it took until then."""
     assert isinstance(run.policy, Lasting)
     if not resume:
@@ -251,8 +262,7 @@ def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> fl
     rows = []
     for number, line in enumerate([] if kept is None else kept.lines, 1):
         try:
-            more = line.pop("kept")
-            follows = run.again(line, more)
+            follows = run.again(line, recalled(Again, line.pop("kept")))
         except Exception:
             follows = False
         if not follows:
@@ -264,11 +274,11 @@ def _take_up(keeper: Checkpoint, run: Run, resume: bool, log: Tell | None) -> fl
     if kept is not None:
         try:
             run.policy.restore(kept.memory)
-        except OptschedError:
-            raise
+        except OptschedError as error:
+            raise InputError(keeper.folder / STATE, "policy", str(error)) from error
         except Exception as error:
             said = f"is nothing that the policy can restore ({type(error).__name__}: {error})"
-            raise InputError(keeper.folder / STATE, "policy", said) from None
+            raise InputError(keeper.folder / STATE, "policy", said) from error
     keeper.go_on()
     if kept is None:
         keeper.save(run.policy.state(), 0.0)

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Generic, Never, Protocol, TypeAlias, cast, runtime_checkable
 
 from optsched.errors import OptschedError, meant
 from optsched.family import Heuristic
-from optsched.instances.base import Instance
+from optsched.instances.base import I, I_contra, Instance
 from optsched.instances.plain import plain
 from optsched.referee import parse
 from optsched.registry import added, guarded, is_reference, made, named
-from optsched.schedules.base import Schedule
-
-I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)
-S = TypeVar("S", bound=Schedule)
-I_contra = TypeVar("I_contra", bound=Instance, contravariant=True)
-S_co = TypeVar("S_co", bound=Schedule, covariant=True)
-State = Any
-"""What JSON can write."""
+from optsched.rolling.memory import recalled
+from optsched.schedules.base import S, S_co, Schedule
 
 
 class Policy(Protocol[I_contra, S_co]):
@@ -33,14 +27,18 @@ class Policy(Protocol[I_contra, S_co]):
         """A schedule for the snapshot, of which the present is carried out."""
 
 
+AnyPolicy: TypeAlias = Policy[Never, Schedule]
+"""A policy of one family or another: which one, its type does not say."""
+
+
 @runtime_checkable
 class Lasting(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
     """A policy that a checkpoint can keep: `state` says what it remembers, as JSON, and `restore` makes it remember that."""
 
-    def state(self) -> State:
+    def state(self) -> object:
         """All that later decisions depend on, of what JSON can write: it is read back by the same program."""
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: object) -> None:
         """Go on from what `state` said, after a `reset`; lists come back for tuples, and keys are strings."""
 
 
@@ -100,9 +98,9 @@ class HeuristicPolicy(Generic[I, S]):
         """The last seed."""
         return self.seed
 
-    def restore(self, state: int) -> None:
+    def restore(self, state: object) -> None:
         """Go on after that seed."""
-        self.seed = int(state)
+        self.seed = recalled(int, state)
 
 
 Factory = Callable[[Settings], Policy[I, S]]
@@ -172,20 +170,26 @@ def _foreign(reference: str, settings: Settings, *, typed: bool) -> Policy[Insta
     found = named(reference, typed=typed)
     if isinstance(found, type) or not hasattr(found, "decide"):
         found = made(reference, typed=typed, functions=True)
-    if not (hasattr(found, "decide") and hasattr(found, "reset")):
-        raise OptschedError(f"{reference} is no policy: it needs reset(seed) and decide(snapshot), got {found!r:.80}")
-    return shielded(reference, cast("Policy[Instance, Schedule]", found))
+    return shielded(reference, found)
 
 
-def shielded(name: str, policy: Policy[Instance, Schedule]) -> Policy[Instance, Schedule]:
-    """Somebody else's policy, which may decide by a dict, and whose `sys.exit` ends no replay."""
-    return ShieldedLasting(name, policy) if isinstance(policy, Lasting) else Shielded(name, policy)
+def shielded(name: str, policy: object) -> Policy[Instance, Schedule]:
+    """Somebody else's policy, which may decide by a dict, and whose `sys.exit` ends no replay.
+
+    Raises
+    ------
+    OptschedError : it is none.
+    """
+    if isinstance(policy, type) or not (hasattr(policy, "decide") and hasattr(policy, "reset")):
+        raise OptschedError(f"{name} is no policy, an object with reset(seed) and decide(snapshot): got {policy!r:.80}")
+    found = cast("Policy[Instance, Schedule]", policy)  # of which family, its first decision shows
+    return ShieldedLasting(name, found) if isinstance(found, Lasting) else Shielded(name, found)
 
 
 class Shielded:
     """A policy of somebody else's. What `decide` raises stays as it is, for the replay to tell, but for an exit."""
 
-    def __init__(self, name: str, policy: Any) -> None:
+    def __init__(self, name: str, policy: Policy[Instance, Schedule]) -> None:
         self.name, self.policy = name, policy
 
     def reset(self, seed: int) -> None:
@@ -196,23 +200,30 @@ class Shielded:
     def decide(self, snapshot: Instance) -> Schedule:
         """The policy's decision, a dict read as the schedule that it is."""
         try:
-            decision = self.policy.decide(snapshot)
+            decision: Schedule | Mapping[str, object] = self.policy.decide(snapshot)
         except SystemExit as error:
             raise RuntimeError(f"SystemExit: {error}") from error
         if isinstance(decision, Mapping):
             return parse(snapshot.problem, plain(decision), f"{self.name} returned")
-        return cast(Schedule, decision)
+        return decision
+
+    def doubt(self, instance: Instance, forecast: str) -> str | None:
+        """What the policy says where it has learned from another instance."""
+        with guarded(self.name, "doubt"):
+            return self.policy.doubt(instance, forecast) if isinstance(self.policy, Trained) else None
 
 
 class ShieldedLasting(Shielded):
     """One that a checkpoint can keep."""
 
-    def state(self) -> State:
+    policy: Lasting[Instance, Schedule]
+
+    def state(self) -> object:
         """What the policy remembers."""
         with guarded(self.name, "state"):
             return self.policy.state()
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: object) -> None:
         """Make it remember that."""
         with guarded(self.name, "restore"):
             self.policy.restore(state)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from optsched.errors import CertificateError, OptschedError
-from optsched.instances.base import Instance
+from optsched.instances.base import Data, Instance, NonNegative
 from optsched.interrupts import check, heard
 from optsched.referee import evaluate, parse
 from optsched.result import Result
 from optsched.rolling.budget import OutOfTime
 from optsched.rolling.policy import Policy
-from optsched.rolling.simulator import Simulator
+from optsched.rolling.simulator import Simulator, Told
 from optsched.schedules.base import Schedule
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle
@@ -87,16 +87,34 @@ class Counts:
         }
 
 
+class Again(Data):
+    """What a checkpoint needs of a decision besides its row of the log, to carry it out again.
+
+    Attributes
+    ----------
+    seconds
+        That it took.
+    decision
+        Its present part, as JSON.
+    late
+        Whether its budget was spent.
+    """
+
+    seconds: NonNegative
+    decision: dict[str, object]
+    late: bool = False
+
+
 @dataclass
 class Step:
-    """A decision: its row of the log, and what a checkpoint needs besides to carry it out again."""
+    """A decision: its row of the log, and what it takes to carry it out again."""
 
-    row: dict[str, Any]
-    kept: dict[str, Any]
+    row: dict[str, object]
+    again: Again
 
 
 @dataclass
-class Run:
+class ReplayRun:
     """A replay between two decisions.
 
     Attributes
@@ -146,33 +164,32 @@ class Run:
                 part = simulator.present(self.fallback(snapshot, self.seed))
             seconds = time.perf_counter() - began
         check()  # a policy that was interrupted may have decided all the same
-        row: dict[str, Any] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
+        row: dict[str, object] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
         row["decision"] = self._apply(part)
         costs = costs and judged(len(self.counts.seconds))
         self.counts.add(seconds, failure)
         row |= {"fallback": failure.reason} if failure else {}
         if costs:
             row["objective"] = evaluate(simulator.truth, simulator.history()).objective
-        late = {"late": True} if failure is not None and failure.late else {}
-        return Step(row, {"seconds": seconds, "decision": part.model_dump(mode="json")} | late)
+        late = failure is not None and failure.late
+        return Step(row, Again(seconds=seconds, decision=part.model_dump(mode="json"), late=late))
 
     def meet(self, failure: Failure, time_s: float | None) -> None:
         """End the replay for a failure of the policy, where that is asked for."""
         if self.on_failure == "raise" and not failure.late:
             raise PolicyFailed(self.name, time_s, failure.reason) from failure.cause
 
-    def again(self, row: dict[str, Any], kept: dict[str, Any]) -> bool:
+    def again(self, row: dict[str, object], kept: Again) -> bool:
         """Carry out what a line of a log tells, without asking the policy; whether it comes out as it is told."""
         simulator = self.simulator
         self.given_up = self.given_up or self.stalls > MOST_STALLS
         if not simulator.due() or (simulator.now_s, simulator.event) != (row["time_s"], row["event"]):
             return False
-        done = self._apply(parse(simulator.truth.problem, kept["decision"], "decision"))
-        told = row.get("fallback")
-        self.counts.add(float(kept["seconds"]), None if told is None else Failure(told, kept.get("late", False)))
-        return bool(done == row["decision"])
+        done = self._apply(parse(simulator.truth.problem, kept.decision, "decision"))
+        self.counts.add(kept.seconds, Failure(str(row["fallback"]), kept.late) if "fallback" in row else None)
+        return done == row["decision"]
 
-    def _apply(self, part: Schedule) -> list[dict[str, Any]]:
+    def _apply(self, part: Schedule) -> list[Told]:
         self.whole = False
         done = self.simulator.apply(part)
         self.stalls = self.stalls + 1 if self.simulator.stalled else 0
@@ -182,7 +199,7 @@ class Run:
     def _idle(self) -> Failure:
         return Failure(f"{self.name} left everything idle for {MOST_STALLS} decisions: nothing got on for too long")
 
-    def _decide(self, snapshot: Any) -> tuple[Schedule | None, Failure | None]:
+    def _decide(self, snapshot: Instance) -> tuple[Schedule | None, Failure | None]:
         """The present part of the policy's decision, or None and what was wrong with it."""
         name = self.name
         try:

@@ -17,9 +17,9 @@ from tests.oracle import tiny
 from tests.rolling.test_budget import Raises, Sane, batch
 
 
-class ReturnsADict(Sane):
+class ReturnsAWrongDict(Sane):
     def decide(self, snapshot: Any) -> Any:
-        return {"assignments": []}
+        return {"assignments": [{"job": "j0"}]}
 
 
 def test_names_and_objects(examples: Path) -> None:
@@ -38,8 +38,8 @@ def test_names_and_objects(examples: Path) -> None:
 
 def test_a_policy_that_fails_raises(examples: Path) -> None:
     instance = optsched.load(examples / "allocation-small.json")
-    with pytest.raises(PolicyFailed, match="ReturnsADict returned dict, expected a schedule of allocation"):
-        optsched.compare(instance, [], ["fifo", ReturnsADict()])
+    with pytest.raises(PolicyFailed, match=r"ReturnsAWrongDict returned: assignments\[0\]\.node: is missing"):
+        optsched.compare(instance, [], ["fifo", ReturnsAWrongDict()])
 
 
 def test_a_policy_that_fails_never_scores() -> None:

@@ -19,7 +19,7 @@ import optsched.rolling.run as run_module
 from optsched.instances.generators import osdec
 from optsched.registry import family as family_named
 from optsched.rl.agent import agent
-from optsched.rolling.checkpoint import Checkpoint
+from optsched.rolling.checkpoint import Checkpoint, _seal
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
 from tests.cli.test_cli import one_line, run
@@ -328,6 +328,39 @@ def test_a_log_that_the_program_would_not_write(examples: Path, finished: Path, 
         replay(optsched.load(examples / FILES["allocation"]), "edf", checkpoint=tmp_path, resume=True)
 
 
+@pytest.mark.parametrize(
+    ("family", "policy", "memory", "said"),
+    [
+        ("allocation", "fifo", [{"job": "a", "gpus": 1}], "[0].node: is missing"),
+        ("allocation", "randomized-greedy", "7", 'must be a valid integer, got "7"'),
+        ("allocation", "easy-backfilling", {"held": 1}, "held: must be a valid list, got 1"),
+        ("allocation", "conservative-backfilling", {"held": [], "booked": {"a": [0, 1, 2.0]}}, "booked.a"),
+        ("deferrable", "rolling", {}, "rng: is missing"),
+        ("deferrable", "rolling:greedy", {"seed": 1, "planned_s": "x"}, 'planned_s: must be a valid number, got "x"'),
+        ("vcc", "rolling", {"0": [1.0]}, "must be a valid list, got an object"),
+        ("vcc", "day-ahead", [[], 0.0, 0.5, []], "[2]: must be a valid integer, got 0.5"),
+        ("vcc", "vcc-ppo", {"cap": 0.5}, "agent: is missing"),
+    ],
+)
+def test_a_memory_is_not_believed(examples: Path, tmp_path: Path, family: str, policy: str, memory: object, said: str) -> None:
+    """A state whose hash fits, but which the policy would not have written."""
+    instance = optsched.load(examples / FILES[family])
+
+    def crash(row: dict[str, Any]) -> None:
+        raise Crash
+
+    with pytest.raises(Crash):
+        replay(instance, policy, checkpoint=tmp_path, every=1, progress=crash)
+    state = tmp_path / "state.json"
+    kept = {key: value for key, value in json.loads(state.read_text()).items() if key != "digest"}
+    text = json.dumps(kept | {"policy": memory})[:-1]
+    state.write_text(text + _seal(text))
+    with pytest.raises(optsched.InputError) as refused:
+        replay(instance, policy, checkpoint=tmp_path, resume=True)
+    assert str(refused.value).startswith(f"{state}: policy: {said}")
+    assert "\n" not in str(refused.value)
+
+
 class Runs:
     """Unpickled, it runs a command."""
 
@@ -383,6 +416,14 @@ class Confides(Remembers):
         return {"count": {1, 2}}
 
 
+class Mistakes(Remembers):
+    def restore(self, state: Any) -> None:
+        self.count = state["counted"]
+
+
+Mistakes.__name__ = Remembers.__name__  # a checkpoint is of one policy, by its name
+
+
 def test_a_policy_of_ones_own(examples: Path, tmp_path: Path) -> None:
     instance = optsched.load(examples / FILES["allocation"])
     with pytest.raises(optsched.OptschedError, match=r"Forgets cannot be kept in a checkpoint: it has no state\(\)"):
@@ -398,6 +439,8 @@ def test_a_policy_of_ones_own(examples: Path, tmp_path: Path) -> None:
     kept: dict[str, Any] = {"checkpoint": tmp_path, "every": 2}
     with pytest.raises(Crash):
         replay(instance, Remembers(), progress=crash, **kept)
+    with pytest.raises(optsched.InputError, match=r"state\.json: policy: Remembers: restore raised KeyError: 'counted'"):
+        replay(instance, Mistakes(), resume=True, **kept)
     result = replay(instance, Remembers(), resume=True, **kept)
     assert result.schedule == replay(instance, Remembers()).schedule
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import optsched
 from optsched.rolling.loop import replay
-from optsched.rolling.policy import Settings
+from optsched.rolling.policy import Settings, policies
 from optsched.rolling.run import MOST_STALLS, PolicyFailed
 from optsched.schedules.allocation import AllocationSchedule
 from tests.rolling.test_budget import (
@@ -61,6 +62,40 @@ def test_a_budget_falls_back_by_design() -> None:
     figures = result.options["figures"]
     assert (figures["decisions"], figures["fallbacks"], figures["out_of_time"]) == (3, 1, 1)
     assert "HangsInOneSlot took more than 0.5 s" in (result.message or "")
+
+
+class ByDict(Sane):
+    def decide(self, snapshot: Any) -> Any:
+        return super().decide(snapshot).model_dump(mode="json")
+
+
+class Leaves(Sane):
+    def decide(self, snapshot: Any) -> Any:
+        sys.exit(3)
+
+
+class NeverBegins(Sane):
+    def reset(self, seed: int) -> None:
+        raise KeyError("seed")
+
+
+def test_an_object_is_guarded_as_a_name_is() -> None:
+    """It may decide by a dict, no exit of its ends the program, and what else it raises is one line with its name."""
+    assert replay(batch(), ByDict()).schedule == replay(batch(), Sane()).schedule
+    with pytest.raises(PolicyFailed, match="Leaves raised RuntimeError: SystemExit: 3"):
+        replay(batch(), Leaves())
+    with pytest.raises(optsched.OptschedError, match=r"^NeverBegins: reset raised KeyError: 'seed'$"):
+        replay(batch(), NeverBegins())
+    for wrong in (Sane, 3):
+        with pytest.raises(optsched.OptschedError, match=r"is no policy, an object with reset\(seed\) and decide\(snapshot\)"):
+            replay(batch(), wrong)  # type: ignore[arg-type]
+
+
+def test_an_agent_doubts_as_an_object_too(examples: Path) -> None:
+    instance = optsched.load(examples / "vcc-small.json")
+    told = [replay(instance, agent).message for agent in ("vcc-ppo", policies("vcc")["vcc-ppo"](Settings()))]
+    assert told[0] == told[1]
+    assert "trained on another instance" in str(told[0])
 
 
 class Idles:

@@ -13,12 +13,20 @@ from collections import defaultdict
 from collections.abc import Iterable
 from itertools import chain
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from optsched.heuristics.allocation.nodes import Nodes
 from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.base import Data
 from optsched.rolling.allocation.requests import Request, Requests
+from optsched.rolling.memory import recalled
 from optsched.schedules.allocation import AllocationSchedule, Assignment
+
+
+class Held(Data):
+    """What a rule remembers: what runs, in the order in which it was started."""
+
+    held: tuple[Assignment, ...]
 
 
 class Backfilling(ABC):
@@ -50,13 +58,13 @@ class Backfilling(ABC):
     def started(self, snapshot: AllocationInstance, queue: list[Job], ends: dict[str, float]) -> list[Assignment]:
         """What of the queue starts now; `ends` says when each job that is held will end, in seconds."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """What runs."""
-        return {"held": [a.model_dump(mode="json") for a in self.held.values()]}
+        return Held(held=tuple(self.held.values())).model_dump(mode="json")
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: object) -> None:
         """Go on with that."""
-        self.held = {a.job: a for a in (Assignment(**entry) for entry in state["held"])}
+        self.held = {a.job: a for a in recalled(Held, state).held}
 
     def free(self, snapshot: AllocationInstance) -> dict[str, int]:
         """GPUs by node that nothing runs on now."""

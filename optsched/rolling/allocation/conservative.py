@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.rolling.allocation.backfilling import Backfilling
+from optsched.rolling.allocation.backfilling import Backfilling, Held
 from optsched.rolling.allocation.timeline import Timeline
+from optsched.rolling.memory import recalled
 from optsched.schedules.allocation import Assignment
 
 SAME = 1e-6  # s, and relative: two times closer than that are one event
@@ -20,6 +21,12 @@ class Booking(NamedTuple):
     gpus: int
     start_s: float
     end_s: float
+
+
+class Booked(Held):
+    """And what is reserved, by job."""
+
+    booked: dict[str, Booking]
 
 
 class ConservativeBackfilling(Backfilling):
@@ -89,14 +96,14 @@ class ConservativeBackfilling(Backfilling):
         self.booked[job.id] = Booking(n, gpus, start_s, end_s)
         self.lines[n].book(start_s, end_s, gpus)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """What runs, and all bookings."""
-        return super().state() | {"booked": {job: list(b) for job, b in self.booked.items()}}
+        return Booked(held=tuple(self.held.values()), booked=self.booked).model_dump(mode="json")
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: object) -> None:
         """Go on with them."""
-        super().restore(state)
-        self.booked = {job: Booking(*b) for job, b in state["booked"].items()}
+        kept = recalled(Booked, state)
+        self.held, self.booked = {a.job: a for a in kept.held}, kept.booked
         self.lines = None
 
 

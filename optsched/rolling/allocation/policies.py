@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -14,6 +14,7 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.rolling.allocation.backfilling import Backfilling, EasyBackfilling
 from optsched.rolling.allocation.conservative import ConservativeBackfilling
 from optsched.rolling.allocation.rollout import Rollout
+from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, Policy, Settings, heuristic_policy
 from optsched.schedules.allocation import AllocationSchedule, Assignment, Decided
 
@@ -37,13 +38,13 @@ class NonPreemptive:
         self.held = {a.job: a for a in decision.assignments}
         return decision
 
-    def state(self) -> list[dict[str, Any]]:
+    def state(self) -> list[dict[str, object]]:
         """The assignments that are held, in order."""
         return [a.model_dump(mode="json") for a in self.held.values()]
 
-    def restore(self, state: list[dict[str, Any]]) -> None:
+    def restore(self, state: object) -> None:
         """Hold these."""
-        self.held = {a.job: a for a in (Assignment(**entry) for entry in state)}
+        self.held = {a.job: a for a in recalled(tuple[Assignment, ...], state)}
 
 
 def optimum(name: Literal["look-ahead", "progress"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:

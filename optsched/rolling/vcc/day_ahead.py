@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,12 +10,22 @@ from optsched.heuristics.day_ahead import greedy
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import Campus, Cluster, DayAheadInstance
 from optsched.instances.vcc import VccInstance
+from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
 from optsched.schedules.day_ahead import DayAheadSchedule, flexible
 from optsched.schedules.vcc import VccSchedule
 
 MARGIN = 0.97  # quantile of the days' work over their mean that the caps leave room for
 ROOM = 1e9  # MW: one cluster, no contract
+
+
+class Days(NamedTuple):
+    """What the policy remembers: loads of past days and of today (NCU-hours), the day, and its caps to come."""
+
+    days: list[float]
+    today: float
+    day: int
+    caps: list[float]
 
 
 class DayAheadPolicy:
@@ -45,13 +55,13 @@ class DayAheadPolicy:
         self.today = float(snapshot.asked[0])
         return VccSchedule(cap=(self.caps.pop(0) if self.caps else 1.0,), starts=())
 
-    def state(self) -> list[Any]:
-        """Loads of past days and of today, the day, and the caps to come."""
-        return [self.days, self.today, self.day, self.caps]
+    def state(self) -> Days:
+        """The days."""
+        return Days(self.days, self.today, self.day, self.caps)
 
-    def restore(self, state: list[Any]) -> None:
+    def restore(self, state: object) -> None:
         """Remember them."""
-        self.days, self.today, self.day, self.caps = state
+        self.days, self.today, self.day, self.caps = recalled(Days, state)
 
     def _plan(self, snapshot: VccInstance) -> list[float]:
         if not self.days:
@@ -83,4 +93,4 @@ class DayAheadPolicy:
 
         found = solve_uncertified(DayAhead(program), greedy(program), SolverSettings(start=False))
         assert isinstance(found, DayAheadSchedule)
-        return np.clip(flexible(program, found)[0] / size, 0.0, 1.0).tolist()  # type: ignore[no-any-return]
+        return [float(cap) for cap in np.clip(flexible(program, found)[0] / size, 0.0, 1.0)]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from optsched.decomposition.vcc.relaxation import StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.heuristics.vcc import RULES, constant_cap, threshold_cap, uncapped_cap
-from optsched.instances.base import Floats
+from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.rl.agent import agent, shipped
 from optsched.rl.observation import observe
+from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.day_ahead import DayAheadPolicy
@@ -85,9 +85,9 @@ class Rolling:
         """What was submitted, by day."""
         return list(self.submitted.items())
 
-    def restore(self, state: list[tuple[int, list[float]]]) -> None:
+    def restore(self, state: object) -> None:
         """Remember it."""
-        self.submitted = dict(state)
+        self.submitted = dict(recalled(list[tuple[int, list[float]]], state))
 
     def _coming(self, snapshot: VccInstance) -> Floats:
         """NCU-hours that the rest of the day may submit, shape (futures,)."""
@@ -97,6 +97,13 @@ class Rolling:
         past = [sum(hours[slot + 1 :]) for d, hours in self.submitted.items() if d != day]
         mean = sum(today) / (slot + 1) * (snapshot.day_slots - slot - 1)
         return np.array([*past, WORSE * max(past)]) if past else mean * FIRST_DAY
+
+
+class LastCap(Data):
+    """What an agent's policy remembers: its last cap, and the sha256 of who set it."""
+
+    cap: float
+    agent: str
 
 
 class AgentPolicy:
@@ -120,20 +127,21 @@ class AgentPolicy:
         """Where it was trained on another instance, or on other forecasts."""
         return self.agent.doubt(instance, forecast)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """The last cap, and who set it."""
-        return {"cap": self.cap, "agent": self.agent.sha256}
+        return LastCap(cap=self.cap, agent=self.agent.sha256).model_dump()
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: object) -> None:
         """Go on after that cap.
 
         Raises
         ------
         OptschedError : it was another agent's.
         """
-        if state["agent"] != self.agent.sha256:
+        kept = recalled(LastCap, state)
+        if kept.agent != self.agent.sha256:
             raise OptschedError("the agent's file is not the one that the checkpoint was made with")
-        self.cap = float(state["cap"])
+        self.cap = kept.cap
 
 
 def _ruled(rule: Callable[..., Floats], name: str, word: str, settings: Settings) -> Policy[VccInstance, VccSchedule]:
