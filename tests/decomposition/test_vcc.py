@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import numpy as np
 import pytest
 
 import optsched
+from optsched import solvers
 from optsched.decomposition.vcc.paths import Paths
 from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
+from optsched.monitor import Monitor
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.referee import evaluate
 from optsched.rolling.vcc.queue import queue
+from optsched.solvers import SolverResult, SolverSettings
 from tests.oracle import brute, tiny
 
 
@@ -121,6 +125,30 @@ def test_the_fluid_is_a_relaxation() -> None:
         assert result.verify(instance) == []
         tight += result.bound >= best - noise  # type: ignore[operator]
     assert tight >= 30
+
+
+def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has what building the model has left, and is asked to stop; else the process would wait for it at its end."""
+    told: list[tuple[float | None, str | None]] = []
+
+    class Endless:
+        def solve(self, model: object, form: object, how: SolverSettings, monitor: Monitor) -> SolverResult:
+            stopped = threading.Event()
+            monitor.when_stopped(stopped.set)
+            stopped.wait(20)
+            told.append((how.seconds, monitor.stopping))
+            return SolverResult("time_limit")
+
+    monkeypatch.setattr(solvers, "backend", lambda name: Endless())
+    result = optsched.solve(vcc(days=2, jobs=60), "fluid", time_limit=1.0)
+    for thread in threading.enumerate():
+        if thread.name == "optsched-solver":
+            thread.join(20)
+    assert result.bound is None
+    ((seconds, why),) = told
+    assert seconds is not None
+    assert seconds < 1.0
+    assert why == "time_limit"
 
 
 def test_the_fluid_says_when_it_is_too_large() -> None:

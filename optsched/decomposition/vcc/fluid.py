@@ -44,8 +44,10 @@ class FluidBound(BaseMethod[VccInstance]):
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
             form = linear_form(model)
-            how = SolverSettings(seconds=call.until, seed=call.seed)
-            outcome = backend("highs").solve(model, form, how, Monitor(call.clock, 1))
+            how = SolverSettings(seconds=call.left(), seed=call.seed)
+            within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own
+            monitor.when_stopped(lambda: within.stop(monitor.stopping or "time_limit"))
+            outcome = backend("highs").solve(model, form, how, within)
             ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)
