@@ -140,7 +140,7 @@ def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPa
             return SolverResult("time_limit")
 
     monkeypatch.setattr(solvers, "backend", lambda name: Endless())
-    result = optsched.solve(vcc(days=2, jobs=60), "fluid", time_limit=1.0)
+    result = optsched.solve(vcc(days=2, jobs=300), "fluid", time_limit=1.0)
     for thread in threading.enumerate():
         if thread.name == "optsched-solver":
             thread.join(20)
