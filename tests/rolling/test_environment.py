@@ -12,6 +12,7 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from optsched.errors import OptschedError  # noqa: E402
 from optsched.instances.generators import vcc  # noqa: E402
 from optsched.referee import evaluate  # noqa: E402
 from optsched.rolling.loop import replay  # noqa: E402
@@ -40,7 +41,7 @@ def episode(env: Any, caps: np.ndarray) -> tuple[float, list[dict[str, float]]]:
 @pytest.mark.filterwarnings("ignore:.*A Box observation space")
 def test_gymnasium_knows_it() -> None:
     env = gymnasium.make("optsched.environments:optsched/VirtualCapacity-v0", instance=vcc(days=1, jobs=60, load=0.1))
-    check_env(env.unwrapped, skip_render_check=True)
+    check_env(env.unwrapped)  # which renders in each mode
     check_env(VirtualCapacityEnv(), skip_render_check=True)
 
 
@@ -56,6 +57,26 @@ def test_the_return_is_minus_the_referees_objective() -> None:
         assert value == pytest.approx(-judged.objective)
         for name, part in judged.components.items():
             assert sum(info[name] for info in told) == pytest.approx(part), name
+
+
+def test_a_picture_of_the_episode_so_far() -> None:
+    """Caps and load as the referee's picture of the same schedule has them; another slot, another picture."""
+    env = VirtualCapacityEnv(centre([(0, 2, 4.0)] * 3), render_mode="rgb_array")
+    env.reset()
+    seen = [env.render()]
+    for cap in (0.9, 0.2):
+        env.step(act(cap))
+        seen.append(env.render())
+    assert all(frame is not None and frame.dtype == np.uint8 and frame.shape == (800, 1100, 3) for frame in seen)
+    assert not (seen[0] == seen[1]).all()
+    assert not (seen[1] == seen[2]).all()
+    caps, starts = env.queue.history().cap, env.queue.history().starts
+    assert caps == (pytest.approx(0.9), pytest.approx(0.2), 1.0, 1.0)
+    assert [(start.job, start.start) for start in starts] == [("j0", 0), ("j1", 0)]
+    assert env.again().render() is not None
+    assert VirtualCapacityEnv(env.instance).render() is None
+    with pytest.raises(OptschedError, match="draws as 'rgb_array' or not at all, got render_mode 'human'"):
+        VirtualCapacityEnv(env.instance, render_mode="human")
 
 
 def test_actions_and_ends() -> None:

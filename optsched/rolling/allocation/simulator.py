@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.rolling.allocation.match_running import match_running_nodes
 from optsched.rolling.forecast import Forecast, perfect
-from optsched.rolling.simulator import SNAPSHOT
+from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Decided, Run
 from optsched.schedules.allocation import check as violations
 from optsched.schedules.base import Violation
@@ -104,9 +103,9 @@ class AllocationSimulator:
         """All of it."""
         return _snapshot(decision)
 
-    def apply(self, decision: Decided) -> list[dict[str, Any]]:
+    def apply(self, decision: Decided) -> list[Told]:
         """Start, stop and move jobs as decided, then go to the next event."""
-        done: list[dict[str, Any]] = []
+        done: list[Told] = []
         here = {job: (r.node, r.gpus) for job, r in self.running.items()}
         wanted = {a.job: (a.node, a.gpus) for a in match_running_nodes(self.truth, _snapshot(decision), here).assignments}
         for job, place in here.items():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,7 @@ from optsched.instances import Instance
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
 from optsched.reading import load
+from optsched.registry import family_of
 from optsched.rl.observation import SIZE, forecast_rows
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.vcc.beliefs import believed_carbon
@@ -25,25 +26,39 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """Set the cap of each slot; an episode is the instance's horizon.
 
     Observation, shape (27,): the last cap, the flexible load that runs on (NCU), the number of waiting jobs with those that
-    have just
-    come, and the carbon intensity believed for the next 24 slots (kg/kWh). Action, shape (1,), from 0 to 1: the cap as a
-    share of
-    the capacity; one outside is clipped. Reward: minus what the slot costs, so that an episode's return is minus the objective.
+    have just come, and the carbon intensity believed for the next 24 slots (kg/kWh). Action, shape (1,), from 0 to 1: the cap
+    as a share of the capacity; one outside is clipped. Reward: minus what the slot costs, so that an episode's return is minus
+    the objective.
 
     Parameters
     ----------
-    instance : a vcc instance or its file; a synthetic month if not given. forecast : as of `replay`; ``fitted`` takes the
-    forecasts
-        that the instance has been issued for the first hours. noise_seed : of a noisy forecast.
+    instance
+        A vcc instance or its file; a synthetic month if not given.
+    forecast
+        As of `replay`; ``fitted`` takes the forecasts that the instance has been issued for the first hours.
+    noise_seed
+        Of a noisy forecast.
+    render_mode
+        ``"rgb_array"``, for `render`.
 
     Raises
     ------
-    OptschedError : the file holds no vcc instance.
+    OptschedError
+        The file holds no vcc instance, or there is no such render mode.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 (Gymnasium's own)
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
 
-    def __init__(self, instance: VccInstance | str | Path | None = None, forecast: str = "fitted", noise_seed: int = 0) -> None:
+    def __init__(
+        self,
+        instance: VccInstance | str | Path | None = None,
+        forecast: str = "fitted",
+        noise_seed: int = 0,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        self.render_mode = render_mode
         given: Instance = load(instance) if isinstance(instance, str | Path) else instance or vcc(days=28, jobs=4000)
         if not isinstance(given, VccInstance):
             raise OptschedError(f"the environment needs a vcc instance, got {given.problem}")
@@ -67,7 +82,9 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         other._spaces()
         return other
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, float]]:
         """Slot 0 of the same instance; nothing is kept of the last episode. The seed is Gymnasium's: nothing here is random."""
         super().reset(seed=seed)
         self.queue.reset()
@@ -81,7 +98,7 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         seen[2] = queue.waiting
         return seen
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, float]]:
         """Carry a slot out; `info` has the slot's costs by component."""
         queue = self.queue
         if queue.now >= queue.horizon:
@@ -93,3 +110,16 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         carbon, delay, daily, unfinished = queue.step(cap)
         info = {"carbon": carbon, "delay": delay, "daily": daily, "unfinished": unfinished}
         return self._observation(cap), -(carbon + delay + daily + unfinished), queue.now >= queue.horizon, False, info
+
+    def render(self) -> np.ndarray | None:
+        """The family's picture of the episode so far, with cap 1 in the slots to come, shape (height, width, 3), 8 bits each.
+
+        None where no `render_mode` was given.
+        """
+        if self.render_mode is None:
+            return None
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
+
+        canvas = FigureCanvasAgg(family_of(self.instance).draw(self.instance, self.queue.history()))
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()

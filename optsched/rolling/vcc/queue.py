@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.grid import share_of, tally, zeros_like
 from optsched.instances.vcc import VccInstance
-from optsched.schedules.vcc import Start
+from optsched.schedules.vcc import Start, VccSchedule
 
 
 class Costs(NamedTuple):
@@ -32,7 +32,8 @@ class CappedQueue(ABC):
 
     Attributes
     ----------
-    now : the slot to come. units : flexible load that runs on, whole. waiting : jobs in the queue. cap : fractions so far.
+    now : the slot to come. units : flexible load that runs on, whole (an int where floats would round).
+    waiting : jobs in the queue. cap : fractions so far.
     """
 
     def __init__(self, instance: VccInstance) -> None:
@@ -45,8 +46,8 @@ class CappedQueue(ABC):
         priced = instance.carbon_price * h * instance.carbon
         self.base_cost: list[float] = (priced * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)).tolist()
         self.load_cost: list[float] = (priced * instance.kw_per_ncu).tolist()
-        self.room: list[Any] = units.room.tolist()
-        self.work: Any = (units.ncu * instance.columns.duration).sum()
+        self.room: list[float] = units.room.tolist()
+        self.work: float = (units.ncu * instance.columns.duration).sum()
         self.due: Ints = instance.due
         self.ends_day: list[bool] = instance.ends_day.tolist()
         self.asked: list[float] = (instance.daily_fraction * instance.asked).tolist()
@@ -59,8 +60,8 @@ class CappedQueue(ABC):
     def reset(self) -> None:
         """Back to slot 0."""
         self.now = -1
-        self.units: Any = 0
-        self.done: Any = 0
+        self.units: float = 0
+        self.done: float = 0
         self.allotted = self.instance.allotted_ncu_h
         self.cap: list[float] = []
         self.leaving = zeros_like(self.ncu, 2 * self.horizon + 2)
@@ -98,7 +99,7 @@ class CappedQueue(ABC):
         """Jobs submitted in this slot enter the queue."""
 
     @abstractmethod
-    def serve(self, limit: int, most: Any) -> Any:
+    def serve(self, limit: int, most: float) -> float:
         """Evict above `limit` if the instance says so, start from the head up to `most`; unit-slots beyond the delay limit."""
 
     @abstractmethod
@@ -130,6 +131,11 @@ class CappedQueue(ABC):
         carbon = self.base_cost[t] + self.load_cost[t] * (units * unit)
         return Costs(carbon, self.delay_price * (late * unit), daily, unfinished)
 
+    def history(self) -> VccSchedule:
+        """The caps so far, 1 to come, and what they have started."""
+        cap = (*self.cap, *(1.0,) * (self.horizon - len(self.cap)))
+        return VccSchedule.model_construct(cap=cap, starts=tuple(self.pieces()))
+
     def runs_on(self) -> Floats:
         """Load of what runs now in the slots to come, shape (T - now,), if nothing is started or evicted."""
         ahead = self.leaving[self.now + 1 : self.horizon]
@@ -141,7 +147,7 @@ class FifoQueue(CappedQueue):
 
     def __init__(self, instance: VccInstance) -> None:
         self.duration = np.minimum(instance.columns.duration, instance.horizon)
-        self.upto: list[Any] = [0, *np.cumsum(instance.units.ncu).tolist()]
+        self.upto: list[float] = [0, *np.cumsum(instance.units.ncu).tolist()]
         self.arrived: list[int] = instance.arrived.tolist()
         super().__init__(instance)
         self.soonest: list[int] = [*np.minimum.accumulate(self.due[::-1])[::-1].tolist(), 2**62]
@@ -160,7 +166,7 @@ class FifoQueue(CappedQueue):
         """The queue grows at its tail."""
         self.come = self.arrived[self.now]
 
-    def serve(self, limit: int, most: Any) -> Any:
+    def serve(self, limit: int, most: float) -> float:
         """Start the longest prefix that fits."""
         k, t = self.started, self.now
         if k == self.come:
@@ -217,7 +223,7 @@ class EvictingQueue(CappedQueue):
         self.line = fresh[::-1] + self.line
         self.come = come
 
-    def serve(self, limit: int, most: Any) -> Any:
+    def serve(self, limit: int, most: float) -> float:
         """Evict, then start from the head while it fits."""
         t, ncu = self.now, self.ncu
         late: float = 0

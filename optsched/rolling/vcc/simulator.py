@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.vcc import Job, VccInstance
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
-from optsched.rolling.simulator import SNAPSHOT
+from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
@@ -92,7 +92,7 @@ class VccSimulator:
         """Its first cap."""
         return VccSchedule.model_construct(cap=(float(decision.cap[0]),), starts=())
 
-    def apply(self, decision: VccSchedule) -> list[dict[str, Any]]:
+    def apply(self, decision: VccSchedule) -> list[Told]:
         """Carry the first cap out."""
         now, before, come = self.queue.now, self.queue.waiting, self.truth.arrived
         self.queue.step(decision.cap[0])
@@ -101,8 +101,7 @@ class VccSimulator:
 
     def history(self) -> VccSchedule:
         """The caps so far, 1 to come, and what they have started."""
-        cap = (*self.queue.cap, *(1.0,) * (self.truth.horizon - len(self.queue.cap)))
-        return VccSchedule.model_construct(cap=cap, starts=tuple(self.queue.pieces()))
+        return self.queue.history()
 
     def figures(self) -> dict[str, float]:
         """Jobs started and not, and the mean cap."""
