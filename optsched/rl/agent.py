@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,7 +23,10 @@ ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "
 WEIGHTS = files("optsched.rl") / "weights"
 
 
-def to_cap(action: Any) -> Any:
+Action = TypeVar("Action", float, np.ndarray)
+
+
+def to_cap(action: Action) -> Action:
     """From an agent's [-1, 1] to a cap: cubed, since what matters happens far below the capacity."""
     return ((action + 1) / 2) ** 3
 

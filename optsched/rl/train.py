@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from optsched.errors import BackendUnavailable, OptschedError
 from optsched.rl.agent import Agent, to_cap
+
+if TYPE_CHECKING:
+    import gymnasium
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    Environment: TypeAlias = gymnasium.Env[np.ndarray, np.ndarray]
 
 ALGORITHMS = ("ppo", "sac")
 HIDDEN = 64
@@ -18,7 +25,7 @@ EVERY = 2048  # steps between reports
 
 def train(
     algorithm: str,
-    environment: Callable[[], Any],
+    environment: Callable[[], Environment],
     steps: int,
     seed: int = 0,
     progress: Callable[[int, float], None] | None = None,
@@ -45,7 +52,7 @@ def train(
     except ImportError as error:
         raise BackendUnavailable(f"training needs the rl extra (pip install 'optsched[rl]'): {error}") from None
 
-    def scaled() -> Any:
+    def scaled() -> Environment:
         return TransformAction(environment(), to_cap, Box(-1.0, 1.0, (1,), np.float32))
 
     torch.set_num_threads(1)
@@ -53,7 +60,7 @@ def train(
     venv = VecNormalize(DummyVecEnv([scaled] * many), gamma=0.99)
     if algorithm == "ppo":
         shape = {"net_arch": [HIDDEN, HIDDEN], "activation_fn": torch.nn.Tanh, "log_std_init": -1.0}
-        model: Any = PPO(
+        model: BaseAlgorithm = PPO(
             "MlpPolicy", venv, n_steps=672, batch_size=336, gamma=0.99, policy_kwargs=shape, seed=seed, device="cpu"
         )
     else:
@@ -82,7 +89,7 @@ def train(
     return best[0][1]
 
 
-def evaluate_agent(agent: Agent, environment: Callable[[], Any]) -> float:
+def evaluate_agent(agent: Agent, environment: Callable[[], Environment]) -> float:
     """The return of an episode without exploration."""
     env = environment()
     seen, _ = env.reset()
@@ -93,7 +100,7 @@ def evaluate_agent(agent: Agent, environment: Callable[[], Any]) -> float:
     return total
 
 
-def exported(model: Any, venv: Any, algorithm: str) -> Agent:
+def exported(model: BaseAlgorithm, venv: VecNormalize, algorithm: str) -> Agent:
     """The actor of a Stable-Baselines3 model as arrays."""
     policy = model.policy
     hidden, last = (
