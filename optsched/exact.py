@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
@@ -36,7 +36,7 @@ class Exact(BaseMethod[Instance]):
     backend: str | None = None
     formulation: str | None = None
     threads: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     def search(self, call: Call[Instance]) -> Found:
         """Build, translate and solve.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
-from typing import Any, cast
+from typing import cast
 
 from optsched.errors import OptschedError
 from optsched.family import Heuristic
@@ -40,7 +40,7 @@ class HeuristicMethod(BaseMethod[Instance]):
         return Found(schedule, ended, options=dict(self.options))
 
 
-def read_options(name: str, made: Callable[..., object], options: Mapping[str, object]) -> dict[str, Any]:
+def read_options(name: str, made: Callable[..., object], options: Mapping[str, object]) -> dict[str, object]:
     """The options of what is called with an instance first, or of a class of methods, as it takes them.
 
     Parameters
@@ -61,7 +61,7 @@ def read_options(name: str, made: Callable[..., object], options: Mapping[str, o
     if not isinstance(made, type) and named and named[0].kind is Parameter.POSITIONAL_OR_KEYWORD:
         named = named[1:]
     known = {p.name: p.default for p in named if p.name not in OURS}
-    read: dict[str, Any] = {}
+    read: dict[str, object] = {}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(k if v is Parameter.empty else f"{k} ({v})" for k, v in known.items()) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, overload
+from typing import overload
 
 from optsched import referee
 from optsched.errors import OptschedError
@@ -16,7 +16,7 @@ from optsched.schedules.base import Evaluation, S, Schedule, Violation
 from optsched.stop import Clock
 
 
-def check(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> list[Violation]:
+def check(instance: Instance, decided: Schedule | Result | Mapping[str, object]) -> list[Violation]:
     """Every broken rule of a schedule; for a result also every figure that the referee does not confirm.
 
     Parameters
@@ -42,7 +42,7 @@ def check(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) ->
     return read.verify(instance) if isinstance(read, Result) else referee.check(instance, read)
 
 
-def evaluate(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> Evaluation:
+def evaluate(instance: Instance, decided: Schedule | Result | Mapping[str, object]) -> Evaluation:
     """Recompute the objective of a schedule and its components; the schedule need not be feasible.
 
     Parameters
@@ -73,10 +73,10 @@ def certify(instance: Instance, schedule: S, bound: float | Result | None = None
 
 
 @overload
-def certify(instance: Instance, schedule: Mapping[str, Any], bound: float | Result | None = None) -> Result: ...
+def certify(instance: Instance, schedule: Mapping[str, object], bound: float | Result | None = None) -> Result: ...
 
 
-def certify(instance: Instance, schedule: Schedule | Mapping[str, Any], bound: float | Result | None = None) -> Result:
+def certify(instance: Instance, schedule: Schedule | Mapping[str, object], bound: float | Result | None = None) -> Result:
     """A result of a schedule from anywhere: judged by the referee, with the gap to a bound.
 
     Parameters
@@ -162,7 +162,7 @@ def bound_of(instance: Instance, kind: str | None, bound: float | Result | None)
     return bound.bound, bound.proof
 
 
-def _read(instance: Instance, decided: Schedule | Result | Mapping[str, Any]) -> Schedule | Result:
+def _read(instance: Instance, decided: Schedule | Result | Mapping[str, object]) -> Schedule | Result:
     expect_instance(instance)
     if isinstance(decided, Schedule | Result):
         return decided

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from optsched.errors import InputError
 from optsched.files import read_bytes
@@ -34,9 +33,9 @@ def parse(data: bytes, path: str | Path) -> Instance:
     return validated(family(problem).instance, raw, path)
 
 
-def schema(problem: str) -> dict[str, Any]:
+def schema(problem: str) -> dict[str, object]:
     """JSON Schema of a family's instance files."""
-    described: dict[str, Any] = family(problem).instance.model_json_schema(by_alias=True)
+    described = family(problem).instance.model_json_schema(by_alias=True)
     described["properties"] = {"problem": {"const": problem, "type": "string"}} | described["properties"]
     described["required"] = ["format", "problem", *described.get("required", [])]
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
@@ -13,7 +12,7 @@ from optsched.registry import family, family_of, of_family, own_families
 from optsched.schedules.base import Evaluation, Schedule, Violation
 
 
-def parse(problem: str, raw: dict[str, Any], path: str | Path) -> Schedule:
+def parse(problem: str, raw: dict[str, object], path: str | Path) -> Schedule:
     """The family's schedule in a JSON object, told apart by its keys.
 
     Raises

@@ -166,7 +166,7 @@ class Result(Data, Generic[S_co]):
         figure.suptitle(", ".join(heading), fontsize=10, parse_math=False)
         return figure
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The result as a JSON object; shadow prices and proof are left out where there are none."""
         absent = {name for name in ("shadow_prices", "proof") if getattr(self, name) is None}
         return self.model_dump(mode="json", exclude=absent)
@@ -177,7 +177,7 @@ class Result(Data, Generic[S_co]):
 
     def _digest(self) -> str:
         data = {k: v for k, v in self.to_json().items() if k not in ("digest", "timings_s", "incumbents")}
-        data["instance"] = {k: v for k, v in data["instance"].items() if k != "file"}
+        data["instance"] = self.instance.model_dump(mode="json", exclude={"file"})
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
     def save(self, path: str | Path) -> None:
@@ -263,7 +263,7 @@ def load_result(path: str | Path) -> Result:
     return parse_result(parse_object(read_bytes(path), path), path)
 
 
-def parse_result(raw: Mapping[str, Any], path: str | Path) -> Result:
+def parse_result(raw: Mapping[str, object], path: str | Path) -> Result:
     """The result in a JSON object.
 
     Parameters

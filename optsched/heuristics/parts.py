@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def how_many(instance: GeoInstance) -> int:
     return -(-len(instance.jobs) // JOBS)
 
 
-def share(instance: GeoInstance) -> dict[str, Any]:
+def share(instance: GeoInstance) -> dict[str, object]:
     """What does not depend on jobs, worked out once."""
     return {name: getattr(instance, name) for name in ("site_index", "paths", "price", "carbon", "capacity")}
 
