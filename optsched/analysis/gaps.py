@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Never
 
 from optsched.analysis.bounds import Bound, bounded, given_bound, quick_bound
 from optsched.analysis.metrics import METRICS, metrics
 from optsched.custom import as_method
+from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.methods import Method, method
 from optsched.quantities import read_duration, read_seed
 from optsched.result import Result, relative_gap
-from optsched.rolling.loop import replay
-from optsched.rolling.policy import Policy
+from optsched.rolling.loop import Prepared, Tell, prepared, replay
+from optsched.rolling.policy import AnyPolicy, Settings
 from optsched.rolling.run import OnFailure
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
@@ -24,14 +26,21 @@ if TYPE_CHECKING:
 
 def compare(
     instance: Instance,
-    methods: Iterable[str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]]] = (),
-    policies: Iterable[str | Policy[Any, Schedule]] = (),
+    methods: Iterable[str | Method[Never] | Callable[..., Schedule | Mapping[str, object]]] = (),
+    policies: Iterable[str | AnyPolicy] = (),
     *,
     time_limit: float | str | None = 60.0,
     seed: int = 0,
     bound: Result | float | None = None,
     on_failure: OnFailure = "raise",
-    **replaying: Any,
+    forecast: str = "perfect",
+    period_s: float | str | None = None,
+    window_s: float | str | None = None,
+    replan_s: float | str | None = None,
+    budget_s: float | str | None = None,
+    history: Instance | None = None,
+    log: Tell | None = None,
+    progress: Tell | None = None,
 ) -> pd.DataFrame:
     """Solve by methods and replay under policies, each against the best bound that is proven for it.
 
@@ -53,8 +62,8 @@ def compare(
     on_failure
         Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
         happened was not its doing. Nor has one whose every decision took longer than its budget.
-    **replaying
-        What `replay` takes besides, e.g. ``forecast="yesterday"``.
+    forecast, period_s, window_s, replan_s, budget_s, history, log, progress
+        Of all replays, as `optsched.replay` takes them; of these, policies are given what they take.
 
     Returns
     -------
@@ -79,20 +88,58 @@ def compare(
     """
     from optsched.analysis.table import Table  # loads pandas
 
-    seed, seconds = read_seed(seed), None if time_limit is None else read_duration(time_limit)
+    seed, seconds = read_seed(seed), _seconds(time_limit)
+    period, settings = _seconds(period_s), Settings(_seconds(window_s), _seconds(replan_s), _seconds(budget_s), history)
     known = None if bound is None else given_bound(instance, bound)
     solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in methods]
+    players = prepared_all(instance, policies, settings)
     solved = [solver(instance, stop=Stop(seconds=seconds), seed=seed) for solver in solvers]
-    played = [replay(instance, p, seed=seed, on_failure=on_failure, **replaying) for p in policies]
+    how = partial(replay, instance, seed=seed, period_s=period, forecast=forecast, on_failure=on_failure)
+    played = [how(player, log=log, progress=progress) for player in players]
     bounds = best_bounds(instance, solved, played, known)
     rows = [row(instance, "offline", result.method, result, bounds) for result in solved]
-    rows += [row(instance, "online", result.options["policy"], result, bounds) for result in ranked(played)]
+    rows += [row(instance, "online", policy_of(result), result, bounds) for result in ranked(played)]
     return Table(rows)
+
+
+def _seconds(told: float | str | None) -> float | None:
+    return None if told is None else read_duration(told)
+
+
+def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
+    """The policies of a table, each made once; settings that some do not take are for the others.
+
+    Raises
+    ------
+    OptschedError
+        No such policy, or settings that none of them takes.
+    """
+    made, refused = [], None
+    for policy in policies:
+        try:
+            made.append(prepared(instance, policy, settings))
+        except OptschedError as error:
+            made.append(prepared(instance, policy, Settings(budget_s=settings.budget_s)))
+            refused = error
+    if refused is not None and all(ready.settings != settings for ready in made):
+        raise refused
+    return made
+
+
+def policy_of(result: Result) -> str:
+    """Who decided in a replay."""
+    return str(result.options["policy"])
+
+
+def figures_of(result: Result, kind: Literal["figures", "metrics"] = "figures") -> Mapping[str, float]:
+    """What a replay counts, or its figures of merit; empty where there are none."""
+    found = result.options.get(kind)
+    return found if isinstance(found, dict) else {}
 
 
 def failed(result: Result) -> bool:
     """Whether somebody else has decided in a policy's place: once but for want of time, or for want of it always."""
-    figures = result.options.get("figures", {})
+    figures = figures_of(result)
     fallbacks, late = figures.get("fallbacks", 0), figures.get("out_of_time", 0)
     return bool(fallbacks > late or 0 < figures.get("decisions", 0) <= fallbacks)
 
@@ -132,7 +179,7 @@ def row(
     """A row of the table."""
     bound, own = bounds.get(result.objective_kind), not failed(result)
     objective = result.objective if own else None
-    figures = result.options.get("figures", {})
+    figures = figures_of(result)
     found = (metrics(instance, result.schedule) if own else None) or {}
     told: dict[str, str | float | None] = {
         "name": name,

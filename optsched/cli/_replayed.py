@@ -48,7 +48,7 @@ def show_replays(
     out: Console, instance: Instance, results: Sequence[Result], bound: Bound | None, metrics: bool = False
 ) -> None:
     """Print the table, policies that failed last, and under it what is to be said."""
-    from optsched.analysis.gaps import failed, ranked
+    from optsched.analysis.gaps import failed, figures_of, policy_of, ranked
 
     results = ranked(results)
     kept, dropped = fitting(_columns(instance, results, bound, metrics), out.width)
@@ -60,7 +60,7 @@ def show_replays(
         out.print()
         _show(out, _of_metrics(results))
     for result in results:
-        name, figures = result.options["policy"], result.options["figures"]
+        name, figures = policy_of(result), figures_of(result)
         late, decisions = figures["out_of_time"], figures["decisions"]
         instead = "a simple rule decided instead"
         if times := figures["fallbacks"] - late:
@@ -93,10 +93,10 @@ def _width(table: Sequence[Cells]) -> int:
 
 def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None, metrics: bool) -> list[Cells]:
     """Columns by the order in which they are read; the last row is the bound's, where there is one."""
-    from optsched.analysis.gaps import failed
+    from optsched.analysis.gaps import failed, figures_of
 
     own = [not failed(result) for result in results]
-    figures = [result.options["figures"] for result in results]
+    figures = [figures_of(result) for result in results]
     below = ("",) if bound is not None else ()
 
     def column(name: str, cells: Sequence[str], rank: int = 0) -> Cells:
@@ -122,17 +122,19 @@ def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None,
 
 def _of_metrics(results: Sequence[Result]) -> list[Cells]:
     """A table of its own: these are no terms of the objective, and have been asked for."""
-    found = [result.options.get("metrics") or {} for result in results]
+    from optsched.analysis.gaps import figures_of
+
+    found = [figures_of(result, "metrics") for result in results]
     columns = [Cells(head, tuple(_figure(name, values.get(name)) for values in found)) for name, head in HEADS.items()]
     return [Cells("policy", tuple(_names(results))), *columns]
 
 
 def _names(results: Sequence[Result]) -> list[str]:
     """Of the policies, marked where not all decisions are their own."""
-    from optsched.analysis.gaps import failed
+    from optsched.analysis.gaps import failed, figures_of, policy_of
 
-    marks = [" *" if failed(r) else f" {LATE}" if r.options["figures"]["out_of_time"] else "" for r in results]
-    return [result.options["policy"] + mark for result, mark in zip(results, marks, strict=True)]
+    marks = [" *" if failed(r) else f" {LATE}" if figures_of(r)["out_of_time"] else "" for r in results]
+    return [policy_of(result) + mark for result, mark in zip(results, marks, strict=True)]
 
 
 def _figure(name: str, value: float | None) -> str:
@@ -147,13 +149,13 @@ def comparison(instance: Instance, results: Sequence[Result], ending: str) -> by
     OptschedError
         For Parquet pandas needs an engine that is not installed.
     """
-    from optsched.analysis.gaps import failed, ranked, row
+    from optsched.analysis.gaps import failed, policy_of, ranked, row
 
     bounds: dict[str | None, float] = {result.objective_kind: result.bound for result in results if result.bound is not None}
     rows = []
     for result in ranked(results):
         parts = {name: None if failed(result) else value for name, value in result.components.items()}
-        rows.append(row(instance, "online", result.options["policy"], result, bounds) | parts | {"message": result.message})
+        rows.append(row(instance, "online", policy_of(result), result, bounds) | parts | {"message": result.message})
     if ending == ".json":
         return (json.dumps(rows, indent=1) + "\n").encode()
     if ending == ".csv":

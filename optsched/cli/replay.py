@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from optsched.instances import Instance
     from optsched.result import Result
     from optsched.rolling.loop import Prepared
-    from optsched.rolling.policy import Settings
     from optsched.rolling.run import OnFailure
 
 ASKED = "quick"  # --bound without a value
@@ -136,6 +135,7 @@ def command(
     where it is a whole schedule; a --checkpoint goes on with --resume.
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
+    from optsched.analysis.gaps import prepared_all
     from optsched.cli._replay_files import refuse_clashes
     from optsched.rolling.forecast import forecast as named_forecast
     from optsched.rolling.loop import Interrupted
@@ -152,7 +152,7 @@ def command(
     instance = _input.instance(instance_file)
     chosen = names or ("rolling",)
     past = None if history is None else _input.instance(history)
-    ready = _prepared(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after the first replay
+    ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
     refuse_clashes((instance_file, history, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
@@ -174,7 +174,7 @@ def command(
     stopped: KeyboardInterrupt | None = None
     with keeping():  # what has happened is written before a request to stop counts
         try:
-            results.extend(_one(instance, ready[name], how) for name in chosen)
+            results.extend(_one(instance, policy, how) for policy in ready)
         except KeyboardInterrupt as interrupted:
             stopped, at = interrupted, chosen[len(results)]
             results += [stopped.result] if isinstance(stopped, Interrupted) and stopped.result is not None else []
@@ -228,22 +228,6 @@ def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
     if found is None and asked:
         raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
     return found
-
-
-def _prepared(instance: Instance, names: tuple[str, ...], settings: Settings) -> dict[str, Prepared]:
-    """The policies, each made once; in a table, settings that some do not take are for the others."""
-    from optsched.rolling.loop import prepared
-    from optsched.rolling.policy import Settings
-
-    made, refused = {}, None
-    for name in dict.fromkeys(names):
-        try:
-            made[name] = prepared(instance, name, settings)
-        except OptschedError as error:
-            made[name], refused = prepared(instance, name, Settings(budget_s=settings.budget_s)), error
-    if refused is not None and all(ready.settings != settings for ready in made.values()):
-        raise refused
-    return made
 
 
 def _teller(lines: io.StringIO) -> Tell:

@@ -144,6 +144,19 @@ def test_seeds_reproduce_and_matter(examples: Path) -> None:
     assert drawn == optsched.solve(cluster, "randomized-greedy", seed=5).objective
 
 
+def test_settings_are_those_of_a_replay(examples: Path) -> None:
+    """As `replay` takes them, durations as text; who takes none goes without, unless that is everybody."""
+    instance = optsched.load(examples / "deferrable-small.json")
+    how: dict[str, Any] = {"window_s": "5m", "period_s": "10m"}
+    table = rows(optsched.compare(instance, [], ["fifo", "rolling:exact"], **how))
+    near, far = (optsched.replay(instance, "rolling:exact", **given).objective for given in (how, {}))
+    assert table["rolling:exact"]["objective"] == near != far
+    assert table["fifo"]["objective"] == optsched.replay(instance, "fifo").objective
+    for wrong, said in ((how, "policy fifo takes no window"), ({"budget_s": "soon"}, "'soon' is no duration")):
+        with pytest.raises(optsched.OptschedError, match=said):
+            optsched.compare(instance, [], ["fifo"], **wrong)
+
+
 @pytest.mark.parametrize(
     ("family", "methods", "policies", "word"),
     [
