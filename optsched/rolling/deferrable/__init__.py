@@ -7,12 +7,6 @@ from optsched.rolling.deferrable.simulator import DeferrableSimulator
 from optsched.rolling.online import Online
 from optsched.schedules.deferrable import DeferrableSchedule
 
-ONLINE = Online[DeferrableInstance, DeferrableSchedule](
-    simulator=DeferrableSimulator,
-    policies=POLICIES,
-    fallback=FALLBACK,
-    shift_plan=shift_plan,
-    truncate_window=truncate_window,
-)
+ONLINE = Online[DeferrableInstance, DeferrableSchedule](DeferrableSimulator, POLICIES, FALLBACK, shift_plan, truncate_window)
 
 __all__ = ["ONLINE", "DeferrableSimulator", "of_starts"]

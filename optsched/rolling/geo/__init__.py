@@ -7,12 +7,6 @@ from optsched.rolling.geo.simulator import GeoSimulator
 from optsched.rolling.online import Online
 from optsched.schedules.geo import GeoSchedule
 
-ONLINE = Online[GeoInstance, GeoSchedule](
-    simulator=GeoSimulator,
-    policies=POLICIES,
-    fallback=FALLBACK,
-    shift_plan=shift_plan,
-    truncate_window=truncate_window,
-)
+ONLINE = Online[GeoInstance, GeoSchedule](GeoSimulator, POLICIES, FALLBACK, shift_plan, truncate_window)
 
 __all__ = ["ONLINE", "GeoSimulator", "of_starts"]
