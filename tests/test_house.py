@@ -5,14 +5,21 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import networkx as nx
 import pytest
 
 from optsched.errors import OptschedError
-from optsched.family import Family
+from optsched.family import Family, Heuristic
+from optsched.methods import Method
 from optsched.registry import families, family
+from optsched.rolling.policy import Lasting, Policy
+from optsched.rolling.simulator import Simulator
 from optsched.stop import Stop
 
 PACKAGE = Path(__file__).parents[1] / "optsched"
@@ -143,6 +150,56 @@ def test_a_file_knows_one_family(path: Path) -> None:
         elif isinstance(node, ast.Import):
             found |= {part for alias in node.names for part in alias.name.split(".")}
     assert len(found & set(families())) <= 1
+
+
+def lines_of_any(path: Path) -> set[int]:
+    """Lines of code, imports apart, that speak of Any."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    imported = {line for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for line in range(n.lineno, n.end_lineno + 1)}
+    with path.open("rb") as code:
+        found = {t.start[0] for t in tokenize.tokenize(code.readline) if t.type == tokenize.NAME and t.string == "Any"}
+    return found - imported
+
+
+def test_types_are_said(tmp_path: Path) -> None:
+    (tmp_path / "some.py").write_text('from typing import (\n  Any,\n)\n\n# Any\nx: Any = "Any"\ny: list[Any]\nz: Anything\n')
+    assert lines_of_any(tmp_path / "some.py") == {6, 7}
+    places = Counter(unit(path) for path in FILES for _ in lines_of_any(path))
+    assert places.total() < 60, places
+
+
+def hints_of(kind: type) -> Iterator[tuple[str, object]]:
+    """What a class and its functions are annotated with, names included that only a type checker imports."""
+    module = sys.modules[kind.__module__]
+    names = dict(vars(module))
+    for node in ast.parse(Path(str(module.__file__)).read_text()).body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            exec(compile(ast.Module(node.body, []), "", "exec"), names)
+    yield from get_type_hints(kind, names).items()
+    for name, part in vars(kind).items():
+        function = getattr(part, "fget", getattr(part, "__func__", part))
+        if callable(function) and hasattr(function, "__code__"):
+            yield from ((f"{name}: {at}", hint) for at, hint in get_type_hints(function, names).items())
+
+
+def holds_any(hint: object) -> bool:
+    return hint is Any or any(holds_any(part) for part in (hint if isinstance(hint, list) else get_args(hint)))
+
+
+@pytest.mark.parametrize("kind", [Family, Heuristic, Method, Policy, Lasting, Simulator])
+def test_what_others_implement_is_typed(kind: type) -> None:
+    hints = dict(hints_of(kind))
+    assert hints
+    assert [place for place, hint in hints.items() if holds_any(hint)] == []
+
+
+def test_any_is_found_wherever_it_hides() -> None:
+    class Hiding:
+        kept: dict[str, Any]
+
+        def said(self, given: Callable[[list[Any]], int]) -> int: ...
+
+    assert {place for place, hint in hints_of(Hiding) if holds_any(hint)} == {"kept", "said: given"}
 
 
 def test_the_referee_knows_nothing_above() -> None:
