@@ -132,6 +132,7 @@ class Tabular(Data):
         return record_from(cls, fields, where, cls.first_position)
 
 
+# that of schedules.base by name, which stands above
 S_co = TypeVar("S_co", bound="Schedule", default="Schedule", covariant=True)
 H_co = TypeVar("H_co", bound="Schedule", default="Schedule", covariant=True)
 

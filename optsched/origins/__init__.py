@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from optsched.instances.readers.own_fields import Field
     from optsched.instances.readers.trace import Trace
 
-I = TypeVar("I", bound="Instance")  # noqa: E741 (the noun's initial)
 I_co = TypeVar("I_co", bound="Instance", covariant=True)
 Given = Mapping[str, object]
 Kind = type[int] | type[float] | type[str] | type[bool] | type[Path] | type[timedelta] | range | tuple[str, ...]
