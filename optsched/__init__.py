@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     from optsched.rolling.policy import Policy
     from optsched.rolling.run import PolicyFailed
     from optsched.scaffold import Report
-    from optsched.schedules.base import Evaluation, S, Schedule, Violation
+    from optsched.schedules.base import Evaluation, H, S, Schedule, Violation
     from optsched.stop import Stop
-
-    H = TypeVar("H", bound=Schedule)
 
 PLACES = {
     "CertificateError": "errors",

@@ -37,6 +37,7 @@ class Schedule(Tabular):
 
 
 S = TypeVar("S", bound=Schedule)
+H = TypeVar("H", bound=Schedule)  # what a replay leaves
 S_co = TypeVar("S_co", bound=Schedule, default=Schedule, covariant=True)
 
 
