@@ -109,12 +109,19 @@ BROKEN = [
 ]
 
 
+@pytest.mark.timing
+def test_nobody_waits_much_longer_than_the_budget() -> None:
+    began = time.monotonic()
+    replay(batch(), Hangs(), settings=BUDGET, on_failure="fallback")
+    assert time.monotonic() - began < 3 * 0.3 + 4
+
+
 @pytest.mark.parametrize(("policy", "word"), BROKEN)
 def test_whatever_goes_wrong_is_caught_by_name(policy: type[Sane], word: str) -> None:
-    """Every decision falls back on the greedy, which starts all three jobs; nobody waits much longer than the budget."""
-    began, rows = time.monotonic(), []
-    result = replay(batch(), policy(), settings=BUDGET, log=rows.append, on_failure="fallback")
-    assert time.monotonic() - began < 3 * 0.3 + 4
+    """Every decision falls back on the greedy, which starts all three jobs."""
+    rows: list[Any] = []
+    settings = BUDGET if policy is Hangs else PROMPT
+    result = replay(batch(), policy(), settings=settings, log=rows.append, on_failure="fallback")
     assert result.options["figures"]["fallbacks"] == 3
     assert result.options["figures"]["out_of_time"] == (3 if policy is Hangs else 0)
     assert result.message is not None
@@ -227,7 +234,7 @@ def test_a_worker_does_not_outlive_a_killed_parent(hang: str) -> None:
         assert alive(worker)
         parent.kill()
         parent.wait()
-        until = time.monotonic() + 2
+        until = time.monotonic() + 60  # it takes no time, but on a busy machine
         while alive(worker) and time.monotonic() < until:
             time.sleep(0.02)
         assert not alive(worker)
