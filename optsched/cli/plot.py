@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -36,7 +37,8 @@ Examples:
     help="The instance. [default: the file that the result names]",
 )
 @click.option("--convergence", is_flag=True, help="Draw objective and bound over the seconds of solving instead.")
-def command(result_file: str, output: str, instance_file: str | None, convergence: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Say what was drawn as one JSON object.")
+def command(result_file: str, output: str, instance_file: str | None, convergence: bool, as_json: bool) -> None:
     """Draw a schedule: nodes over time for allocation, load against capacity, price and carbon over time for the others.
 
     RESULT is a result file, or with --instance a bare schedule such as {"starts": [...]}; the referee judges either first.
@@ -54,7 +56,10 @@ def command(result_file: str, output: str, instance_file: str | None, convergenc
     else:
         figure, name = _result(given, result_file, instance_file), given.instance.name
     save(figure, path)
-    click.echo(f"{path}: {name}", err=True)
+    if as_json:
+        click.echo(json.dumps({"file": output, "instance": name, "title": figure.get_suptitle()}))
+    else:
+        click.echo(f"{path}: {name}", err=True)
 
 
 def _result_or_schedule(file: str) -> Result | dict[str, object]:
