@@ -282,6 +282,7 @@ def _take_up(keeper: Checkpoint, run: ReplayRun, resume: bool, log: Tell | None)
     keeper.go_on()
     if kept is None:
         keeper.save(run.policy.state(), 0.0)
-    for row in rows if log is not None else ():
-        log(row)  # type: ignore[misc]
+    if log is not None:
+        for row in rows:
+            log(row)
     return 0.0 if kept is None else kept.spent_s
