@@ -25,7 +25,8 @@ def main() -> None:
     given = parser.parse_args()
     for path in given.notebooks:
         book = nbformat.read(path, as_version=4)
-        NotebookClient(book, timeout=None, resources={"metadata": {"path": str(path.parent)}}).execute()
+        how = {"timeout": None, "record_timing": False, "resources": {"metadata": {"path": str(path.parent)}}}
+        NotebookClient(book, **how).execute()
         SHOWN.mkdir(parents=True, exist_ok=True)
         nbformat.write(book, path if given.inplace else SHOWN / path.name)
 
