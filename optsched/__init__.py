@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from optsched.listing import backends, methods, policies
     from optsched.methods import Method
     from optsched.monitor import Progress
+    from optsched.origins import generate
     from optsched.reading import load
     from optsched.result import Result, load_result
     from optsched.rolling.policy import Policy
@@ -64,6 +65,7 @@ PLACES = {
     "certify": "judging",
     "check": "judging",
     "evaluate": "judging",
+    "generate": "origins",
     "load": "reading",
     "load_result": "result",
     "methods": "listing",
@@ -94,6 +96,7 @@ __all__ = [
     "day_ahead",
     "deferrable",
     "evaluate",
+    "generate",
     "geo",
     "load",
     "load_result",
@@ -205,7 +208,7 @@ def solve(
     """
     from optsched.display import LOGGER, displayed, solving
     from optsched.judging import expect_instance
-    from optsched.quantities import read_gap, read_seed
+    from optsched.quantities import read_gap, read_seconds, read_seed
     from optsched.referee import expect_schedule
     from optsched.stop import Stop
 
@@ -213,7 +216,7 @@ def solve(
     if isinstance(start, Mapping):
         expect_schedule(instance, start)
     seed = read_seed(seed)
-    limits = Stop(seconds=_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
+    limits = Stop(seconds=read_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):
         chosen = _method(
             instance, method, backend=backend, formulation=formulation, threads=threads, options=dict(options or {})
@@ -222,12 +225,6 @@ def solve(
         result = chosen(instance, stop=limits, seed=seed, start=start, progress=report)
         LOGGER.info("%r", result)
     return cast("Result[S]", result)
-
-
-def _seconds(duration: float | str | None) -> float | None:
-    from optsched.quantities import read_duration
-
-    return None if duration is None else read_duration(duration)
 
 
 def _method(
@@ -257,6 +254,7 @@ def replay(
     replan_s: float | str | None = None,
     budget_s: float | str | None = None,
     history: Instance | None = None,
+    guard: bool = True,
     seed: int = 0,
     log: Callable[[dict[str, Any]], None] | None = None,
     progress: Callable[[dict[str, Any]], None] | None = None,
@@ -287,6 +285,8 @@ def replay(
         Wall time of a decision, likewise.
     history
         An instance of past days, for policies that learn what to expect.
+    guard
+        Whether a rule decides where what an agent has learned would do worse.
     seed
         Of the policy, and of a forecast's noise.
     log
@@ -325,29 +325,27 @@ def replay(
     1.813
     """
     from optsched.display import LOGGER, displayed, replaying
-    from optsched.errors import OptschedError
     from optsched.judging import expect_instance
-    from optsched.quantities import read_seed
+    from optsched.quantities import read_seconds, read_seed
     from optsched.result import Result
     from optsched.rolling.loop import replay as replayed
     from optsched.rolling.policy import Settings
 
     expect_instance(instance)
     seed = read_seed(seed)
-    settings = Settings(_seconds(window_s), _seconds(replan_s), _seconds(budget_s), history)
+    settings = Settings(
+        read_seconds(window_s), read_seconds(replan_s), read_seconds(budget_s), history, None if guard else False
+    )
     if isinstance(bound, Result | str):
-        from optsched.analysis.bounds import given_bound, quick_bound
+        from optsched.analysis.bounds import wanted_bound
 
-        if isinstance(bound, str) and bound != "quick":
-            raise OptschedError(f"a bound is a number, a result, 'quick' or None, got {bound!r:.60}")
-        known = given_bound(instance, bound) if isinstance(bound, Result) else quick_bound(instance)
-        bound = None if known is None else known.value
+        bound = wanted_bound(instance, bound)
     with displayed(display):
         result = replayed(
             instance,
             policy,
             forecast=forecast,
-            period_s=_seconds(period_s),
+            period_s=read_seconds(period_s),
             settings=settings,
             seed=seed,
             log=log,

@@ -48,6 +48,22 @@ def read_duration(value: object, unit_s: float = 1.0) -> float:
     return found
 
 
+def read_seconds(value: float | str | None) -> float | None:
+    """A time in seconds, as `read_duration` reads it, or None.
+
+    Parameters
+    ----------
+    value
+        A number, text, or None.
+
+    Raises
+    ------
+    OptschedError
+        It is none of them.
+    """
+    return None if value is None else read_duration(value)
+
+
 def read_gap(value: object) -> float:
     """A relative gap as a share, from a number or from text, which may be in per cent.
 

@@ -103,6 +103,27 @@ def given_bound(instance: Instance, given: Bound | Result | float) -> Bound:
     return Bound(float(given), "given")
 
 
+def wanted_bound(instance: Instance, wanted: Result | str) -> float | None:
+    """The value of a result's bound, or of one that is to be had quickly.
+
+    Parameters
+    ----------
+    instance
+        What is given.
+    wanted
+        A result, or ``"quick"``.
+
+    Raises
+    ------
+    OptschedError
+        It is another word, or the result's bound cannot be used.
+    """
+    if isinstance(wanted, str) and wanted != "quick":
+        raise OptschedError(f"a bound is a number, a result, 'quick' or None, got {wanted!r:.60}")
+    known = given_bound(instance, wanted) if isinstance(wanted, Result) else quick_bound(instance)
+    return None if known is None else known.value
+
+
 def _has_proxy(instance: Instance) -> bool:
     """Whether methods of the family minimise something else than what is realised."""
     return any(kind.objective_kind == "proxy" for kind in family_of(instance).schedules)

@@ -12,7 +12,7 @@ from optsched.custom import as_method
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.methods import Method, method
-from optsched.quantities import read_duration, read_seed
+from optsched.quantities import read_seconds, read_seed
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import Prepared, Tell, prepared, replay
 from optsched.rolling.policy import AnyPolicy, Settings
@@ -39,6 +39,7 @@ def compare(
     replan_s: float | str | None = None,
     budget_s: float | str | None = None,
     history: Instance | None = None,
+    guard: bool = True,
     log: Tell | None = None,
     progress: Tell | None = None,
 ) -> pd.DataFrame:
@@ -62,7 +63,7 @@ def compare(
     on_failure
         Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
         happened was not its doing. Nor has one whose every decision took longer than its budget.
-    forecast, period_s, window_s, replan_s, budget_s, history, log, progress
+    forecast, period_s, window_s, replan_s, budget_s, history, guard, log, progress
         Of all replays, as `optsched.replay` takes them; of these, policies are given what they take.
 
     Returns
@@ -76,7 +77,7 @@ def compare(
           snapshot's proxy and a replay's realised cost are bounded apart;
         - ``kind`` (``offline`` or ``online``), ``termination``, ``seconds`` of wall time, and ``instance``;
         - ``decisions``, ``fallbacks`` and ``out_of_time`` of a replay: how often the policy decided, how often a simple rule
-          had to, and how many of these because a budget was spent;
+          had to, and how many of these because a budget was spent; ``overruled``: how often a guard let a rule decide;
         - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one.
 
     Raises
@@ -88,8 +89,9 @@ def compare(
     """
     from optsched.analysis.table import Table  # loads pandas
 
-    seed, seconds = read_seed(seed), _seconds(time_limit)
-    period, settings = _seconds(period_s), Settings(_seconds(window_s), _seconds(replan_s), _seconds(budget_s), history)
+    seed, seconds = read_seed(seed), read_seconds(time_limit)
+    period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
+    settings = Settings(window, replan, budget, history, None if guard else False)
     known = None if bound is None else given_bound(instance, bound)
     solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in methods]
     players = prepared_all(instance, policies, settings)
@@ -100,10 +102,6 @@ def compare(
     rows = [row(instance, "offline", result.method, result, bounds) for result in solved]
     rows += [row(instance, "online", policy_of(result), result, bounds) for result in ranked(played)]
     return Table(rows)
-
-
-def _seconds(told: float | str | None) -> float | None:
-    return None if told is None else read_duration(told)
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
@@ -119,7 +117,7 @@ def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settin
         try:
             made.append(prepared(instance, policy, settings))
         except OptschedError as error:
-            made.append(prepared(instance, policy, Settings(budget_s=settings.budget_s)))
+            made.append(prepared(instance, policy, Settings(budget_s=settings.budget_s, guard=settings.guard)))
             refused = error
     if refused is not None and all(ready.settings != settings for ready in made):
         raise refused
@@ -191,5 +189,5 @@ def row(
         "seconds": result.timings_s.total,
         "instance": instance.name,
     }
-    told |= {word: figures.get(word) for word in ("decisions", "fallbacks", "out_of_time")}
+    told |= {word: figures.get(word) for word in ("decisions", "fallbacks", "out_of_time", "overruled")}
     return told | {word: found.get(word) for word in METRICS}

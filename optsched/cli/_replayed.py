@@ -112,8 +112,8 @@ def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None,
     for name in figures[0]:
         if name.startswith("decision_s") or (metrics and name in HEADS):
             continue
-        needed = name in ("fallbacks", "out_of_time") and any(f[name] for f in figures)
-        if name != "out_of_time" or needed:
+        needed = name in ("fallbacks", "out_of_time", "overruled") and any(f[name] for f in figures)
+        if name not in ("out_of_time", "overruled") or needed:
             table.append(column(name, [_figure(name, f[name]) for f in figures], 0 if needed else 3))
     table.append(column("s/decision", [f"{f['decision_s_median']:.3f}" for f in figures], 4))
     table.append(column("p99", [f"{f['decision_s_p99']:.3f}" for f in figures], 5))

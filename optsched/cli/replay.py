@@ -82,6 +82,7 @@ class How(TypedDict, total=False):
     show_default=True,
     help="Where a policy raises or decides what cannot be: let a simple rule decide, and say so, or end.",
 )
+@click.option("--no-guard", is_flag=True, help="Show what has been learned bare: else a rule decides where it would do worse.")
 @click.option("--history", metavar="FILE", help="An instance of past days, for policies that learn what to expect (rolling).")
 @click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
 @click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
@@ -116,6 +117,7 @@ def command(
     replan: float | None,
     budget: float | None,
     on_failure: OnFailure,
+    no_guard: bool,
     history: str | None,
     checkpoint: str | None,
     every: int,
@@ -141,7 +143,7 @@ def command(
     from optsched.rolling.loop import Interrupted
     from optsched.rolling.policy import Settings
 
-    settings = Settings(window_s=window, replan_s=replan, budget_s=budget)  # what cannot be is told before anything is read
+    settings = Settings(window, replan, budget, guard=False if no_guard else None)  # told before anything is read
     named_forecast(forecast)
     if instance_file is None and wanted not in (None, ASKED):  # `replay --bound x.json`: the flag, then the instance
         instance_file, wanted = wanted, ASKED

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar
 
+from optsched.errors import OptschedError, meant
 from optsched.registry import added, families, family, own_families, skipping
 
 if TYPE_CHECKING:
@@ -226,3 +227,36 @@ def origins() -> dict[str, Origins[Instance]]:
             if theirs is not None:
                 found[name] = theirs
     return found
+
+
+def generate(scenario: str, seed: int = 0, **options: object) -> Instance:
+    """Generate an instance of a scenario: same options, same seed, same instance.
+
+    Parameters
+    ----------
+    scenario
+        As ``optsched generate`` lists it, e.g. ``"masac"``.
+    seed
+        Of what is drawn.
+    **options
+        As ``optsched generate SCENARIO --help`` tells them, e.g. ``jobs=40``.
+
+    Raises
+    ------
+    OptschedError
+        There is no such scenario or option, or a value is out of range.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> optsched.generate("osdec", seed=3, jobs=20).job_count
+    20
+    """
+    known = {name: found for of in origins().values() for name, found in of.scenarios.items()}
+    if scenario not in known:
+        raise OptschedError(f"there is no scenario {scenario!r}{meant(scenario, known)}")
+    words = [option.name for option in known[scenario].options]
+    for word in options:
+        if word not in words:
+            raise OptschedError(f"{scenario} has no option {word!r}{meant(word, words, 'it has')}")
+    return known[scenario].load()(seed=seed, **options)

@@ -84,7 +84,7 @@ class Staircase:
     def schedule(self) -> VccSchedule:
         """Caps and starts."""
         names = [self.instance.jobs[j].id for j in self.instance.queue[: len(self.start)].tolist()]
-        starts = (Start.model_construct(job=n, start=s, until=None) for n, s in zip(names, self.start.tolist(), strict=True))
+        starts = (Start(job=n, start=s) for n, s in zip(names, self.start.tolist(), strict=True))
         return VccSchedule.model_construct(cap=tuple(self.cap.tolist()), starts=tuple(starts))
 
     def cost(self) -> float:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
-from optsched.rolling.policy import Lasting, Policy
+from optsched.rolling.policy import Guarded, Lasting, Policy
 from optsched.schedules.base import Schedule
 
 PR_SET_PDEATHSIG = 1
@@ -43,6 +43,11 @@ class Budgeted:
     def name(self) -> str:
         """Of the policy, for messages."""
         return type(self.policy).__name__
+
+    @property
+    def overruled(self) -> bool:
+        """Whether the policy's guard decided the last snapshot."""
+        return isinstance(self.policy, Guarded) and self.policy.overruled
 
     def reset(self, seed: int) -> None:
         """Start again with a new worker."""

@@ -166,13 +166,16 @@ def replay(
     for word in ("window_s", "replan_s", "budget_s"):
         options[word] = getattr(settings, word)
     options["history"] = None if settings.history is None else settings.history.sha256
+    options |= {"guard": False} if settings.guard is False else {}
     keeper, spent = None, 0.0
     if checkpoint is not None:
         keeper = Checkpoint(checkpoint, {"instance": instance.sha256, "seed": seed} | options)
 
     def result(termination: str) -> Result:
         fallbacks = run.counts.fallbacks
-        said = [doubt, f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None]
+        overruled = run.counts.overruled
+        watched = f"its guard let a rule decide {overruled} of {len(run.counts.seconds)} times" if overruled else None
+        said = [doubt, watched, f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None]
         return certified(
             instance,
             run.simulator.history(),

@@ -50,6 +50,14 @@ class Trained(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
         """Why they do in this replay, and what to type; None where there is no doubt."""
 
 
+@runtime_checkable
+class Guarded(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
+    """A policy with a rule beside it, which decides where the policy would do worse."""
+
+    overruled: bool
+    """Whether the rule decided the last snapshot."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a user may ask of a policy; None leaves it to the policy.
@@ -57,13 +65,14 @@ class Settings:
     Attributes
     ----------
     window_s : plan only starts from now to then. replan_s : follow the last plan for so long. budget_s : wall time a decision.
-    history : an instance of past days, whose jobs tell what to expect.
+    history : an instance of past days, whose jobs tell what to expect. guard : False shows what has been learned without one.
     """
 
     window_s: float | None = None
     replan_s: float | None = None
     budget_s: float | None = None
     history: Instance | None = None
+    guard: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("window_s", "replan_s", "budget_s"):
@@ -72,9 +81,9 @@ class Settings:
                 raise OptschedError(f"{name.removesuffix('_s')} must be a positive number of seconds, got {value}")
 
     def allow(self, policy: str, *names: str) -> None:
-        """Refuse what the policy does not take (a budget is for every policy)."""
+        """Refuse what the policy does not take (a budget is for every policy, and who has no guard needs none)."""
         for field in fields(self):
-            if field.name not in ("budget_s", *names) and getattr(self, field.name) is not None:
+            if field.name not in ("budget_s", "guard", *names) and getattr(self, field.name) is not None:
                 raise OptschedError(f"policy {policy} takes no {field.name.removesuffix('_s')}")
 
 
@@ -206,6 +215,11 @@ class Shielded:
         if isinstance(decision, Mapping):
             return parse(snapshot.problem, plain(decision), f"{self.name} returned")
         return decision
+
+    @property
+    def overruled(self) -> bool:
+        """Whether the policy's guard decided the last snapshot."""
+        return isinstance(self.policy, Guarded) and self.policy.overruled
 
     def doubt(self, instance: Instance, forecast: str) -> str | None:
         """What the policy says where it has learned from another instance."""

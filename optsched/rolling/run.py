@@ -15,7 +15,7 @@ from optsched.interrupts import check, heard
 from optsched.referee import evaluate, parse
 from optsched.result import Result
 from optsched.rolling.budget import OutOfTime
-from optsched.rolling.policy import Policy
+from optsched.rolling.policy import Guarded, Policy
 from optsched.rolling.simulator import Simulator, Told
 from optsched.schedules.base import Schedule
 
@@ -68,20 +68,23 @@ class Counts:
     seconds: list[float] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
     late: int = 0
+    overruled: int = 0
 
-    def add(self, seconds: float, failure: Failure | None) -> None:
+    def add(self, seconds: float, failure: Failure | None, overruled: bool) -> None:
         """One more decision."""
         self.seconds.append(seconds)
+        self.overruled += overruled
         self.fallbacks += [] if failure is None else [failure.reason]
         self.late += failure is not None and failure.late
 
     def figures(self) -> dict[str, float]:
-        """Decisions, fallbacks and how many of them for want of time, and seconds a decision (median, 99th percentile)."""
+        """Decisions, fallbacks and how many of them for want of time, a guard's, and seconds (median, 99th percentile)."""
         spent = np.array(self.seconds or [0.0])
         return {
             "decisions": len(self.seconds),
             "fallbacks": len(self.fallbacks),
             "out_of_time": self.late,
+            "overruled": self.overruled,
             "decision_s_median": float(np.median(spent)),
             "decision_s_p99": float(np.quantile(spent, 0.99)),
         }
@@ -167,7 +170,9 @@ class ReplayRun:
         row: dict[str, object] = {"time_s": simulator.now_s, "event": simulator.event, "waiting": snapshot.job_count}
         row["decision"] = self._apply(part)
         costs = costs and judged(len(self.counts.seconds))
-        self.counts.add(seconds, failure)
+        overruled = failure is None and isinstance(self.policy, Guarded) and self.policy.overruled
+        self.counts.add(seconds, failure, overruled)
+        row |= {"overruled": True} if overruled else {}
         row |= {"fallback": failure.reason} if failure else {}
         if costs:
             row["objective"] = evaluate(simulator.truth, simulator.history()).objective
@@ -186,7 +191,8 @@ class ReplayRun:
         if not simulator.due() or (simulator.now_s, simulator.event) != (row["time_s"], row["event"]):
             return False
         done = self._apply(parse(simulator.truth.problem, kept.decision, "decision"))
-        self.counts.add(kept.seconds, Failure(str(row["fallback"]), kept.late) if "fallback" in row else None)
+        failure = Failure(str(row["fallback"]), kept.late) if "fallback" in row else None
+        self.counts.add(kept.seconds, failure, "overruled" in row)
         return done == row["decision"]
 
     def _apply(self, part: Schedule) -> list[Told]:

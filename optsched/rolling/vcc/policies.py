@@ -13,12 +13,13 @@ from optsched.heuristics.vcc import RULES, constant_cap, threshold_cap, uncapped
 from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import Staircase, round_down_to_feasible
-from optsched.rl.agent import agent, shipped
+from optsched.rl.agent import Agent, agent, shipped
 from optsched.rl.observation import observe
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.day_ahead import DayAheadPolicy
+from optsched.rolling.vcc.guard import GuardedAgent
 from optsched.schedules.vcc import VccSchedule, simulate_queue
 
 FIRST_DAY = np.array([1.0, 2.0, 4.0, 8.0])  # of the mean so far: nothing else is known
@@ -106,12 +107,17 @@ class LastCap(Data):
     agent: str
 
 
-class AgentPolicy:
-    """A trained agent, shipped or of a file."""
+def agent_policy(name: str, settings: Settings) -> Policy[VccInstance, VccSchedule]:
+    """A trained agent, shipped or of a file; with its guard, unless that is not wanted."""
+    settings.allow(name)
+    return AgentPolicy(agent(name)) if settings.guard is False else GuardedAgent(agent(name))
 
-    def __init__(self, name: str, settings: Settings) -> None:
-        settings.allow(name)
-        self.agent = agent(name)
+
+class AgentPolicy:
+    """A trained agent without a guard."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -180,11 +186,11 @@ POLICIES: dict[str, Factory[VccInstance, VccSchedule]] = {
 }
 POLICIES["day-ahead"] = DayAheadPolicy
 POLICIES["rolling"] = Rolling
-POLICIES |= {name: partial(AgentPolicy, name) for name in shipped()}
+POLICIES |= {name: partial(agent_policy, name) for name in shipped()}
 PARAMETRIC_POLICIES: dict[
     str, ParametricFactory[VccInstance, VccSchedule]
 ] = {  # as in agent:weights.npz, constant:0.2, threshold:0.3
-    "agent": AgentPolicy,
+    "agent": agent_policy,
     "constant": partial(_ruled, constant_cap, "cap"),
     "threshold": partial(_ruled, threshold_cap, "quantile"),
 }

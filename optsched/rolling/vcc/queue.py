@@ -190,7 +190,7 @@ class FifoQueue(CappedQueue):
         upto = np.array(self.upto_slot, dtype=np.int64).reshape(-1, 2)
         slots = np.repeat(upto[:, 1], np.diff(upto[:, 0], prepend=0))
         pairs = zip(names, slots.tolist(), strict=True)
-        return [Start.model_construct(job=name, start=slot, until=None) for name, slot in pairs]
+        return [Start(job=name, start=slot) for name, slot in pairs]
 
     def queued(self) -> list[tuple[int, int, bool]]:
         """The range."""

@@ -1,0 +1,120 @@
+"""What caps cost, followed from snapshots alone: an agent's own, and a rule's that is played beside it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+
+from optsched.instances.base import Data
+from optsched.instances.vcc import VccInstance
+
+ROUNDING = 1e-9  # of what fits: money hangs on it here, nothing else
+AHEAD_DAYS = 3
+
+Waiting = tuple[float, int, int]
+"""NCU, slots to run, slot of submission."""
+
+
+class Kept(Data):
+    """A `Beside` as JSON."""
+
+    spent: float
+    load: float
+    allotted: float
+    waiting: tuple[Waiting, ...]
+    leaving: tuple[tuple[int, float], ...]
+
+
+@dataclass
+class Beside:
+    """The queue of a replay under somebody's caps, and what it has cost; nothing is evicted.
+
+    Attributes
+    ----------
+    spent
+        Priced as in the objective, for the slots so far.
+    load
+        Flexible load that runs, NCU.
+    allotted
+        NCU-hours that the day's caps add up to so far.
+    waiting
+        The head first.
+    leaving
+        NCU by the slot in which they leave.
+    """
+
+    spent: float = 0.0
+    load: float = 0.0
+    allotted: float = 0.0
+    waiting: deque[Waiting] = field(default_factory=deque)
+    leaving: dict[int, float] = field(default_factory=dict)
+
+    def join(self, now: int, jobs: list[Waiting]) -> None:
+        """What has ended leaves, and what is submitted in slot `now` joins the queue."""
+        self.load = max(0.0, self.load - self.leaving.pop(now, 0.0))
+        self.waiting.extend(jobs)
+
+    def step(self, snapshot: VccInstance, k: int, cap: float, asked: float) -> None:
+        """Slot `k` of the snapshot under a cap, on a day that asks for `asked` NCU-hours by then."""
+        now, h, capacity = snapshot.now + k, snapshot.slot_h, snapshot.capacity_ncu
+        most = min(cap * capacity, capacity - float(snapshot.inflexible[k])) * (1 + ROUNDING)
+        late = 0.0
+        while self.waiting and self.load + self.waiting[0][0] <= most:
+            ncu, slots, submitted = self.waiting.popleft()
+            self.load += ncu
+            self.leaving[now + slots] = self.leaving.get(now + slots, 0.0) + ncu
+            late += ncu * max(0, now - submitted - snapshot.delay_limit_slots)
+        self.allotted += cap * capacity * h
+        self.spent += snapshot.delay_penalty_per_ncu_h * h * late
+        self.spent += snapshot.carbon_price * snapshot.kw_per_ncu * h * self.load * float(snapshot.carbon[k])
+        if snapshot.ends_day[k]:
+            lacking = snapshot.daily_fraction * asked - self.allotted
+            self.spent += snapshot.daily_penalty_per_ncu_h * max(0.0, lacking)
+            self.allotted = 0.0
+
+    def foreseen(self, snapshot: VccInstance, cap: float, coming: list[list[Waiting]]) -> float:
+        """What will have been spent after a cap now, and cap 1 from then on.
+
+        Parameters
+        ----------
+        snapshot
+            What is believed of carbon and inflexible load.
+        cap
+            Of the present slot, whose jobs have joined already.
+        coming
+            Jobs that the slots to come are thought to submit.
+        """
+        played = replace(self, waiting=self.waiting.copy(), leaving=self.leaving.copy())
+        asked, slots = float(snapshot.asked[0]), min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
+        for k in range(slots):
+            jobs = coming[k] if 0 < k < len(coming) else []
+            if k:
+                played.join(snapshot.now + k, jobs)
+                asked = (0.0 if snapshot.ends_day[k - 1] else asked) + sum(ncu * d for ncu, d, _ in jobs) * snapshot.slot_h
+            played.step(snapshot, k, 1.0 if k else cap, asked)
+        return played.spent + played._owed(snapshot, slots)
+
+    def _owed(self, snapshot: VccInstance, k: int) -> float:
+        """For what runs or waits before slot `k`: the mean carbon believed, and what is not run within the horizon."""
+        now, left = snapshot.now + k, snapshot.horizon - k
+        run = sum(ncu * max(0, min(end - now, left)) for end, ncu in self.leaving.items())
+        undone = sum(ncu * max(0, end - now - left) for end, ncu in self.leaving.items())
+        late = 0.0
+        for ncu, slots, submitted in self.waiting:
+            run += ncu * min(slots, left)
+            undone += ncu * max(0, slots - left)
+            late += ncu * max(0, now - submitted - snapshot.delay_limit_slots)
+        kg = snapshot.carbon_price * snapshot.kw_per_ncu * float(snapshot.carbon.mean())
+        return snapshot.slot_h * (
+            kg * run + snapshot.unfinished_penalty_per_ncu_h * undone + snapshot.delay_penalty_per_ncu_h * late
+        )
+
+    def kept(self) -> Kept:
+        """All of it."""
+        waiting, leaving = tuple(self.waiting), tuple(self.leaving.items())
+        return Kept(spent=self.spent, load=self.load, allotted=self.allotted, waiting=waiting, leaving=leaving)
+
+    @classmethod
+    def of(cls, kept: Kept) -> Beside:
+        """What was kept."""
+        return cls(kept.spent, kept.load, kept.allotted, deque(kept.waiting), dict(kept.leaving))

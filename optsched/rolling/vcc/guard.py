@@ -1,0 +1,113 @@
+"""A guard around a trained agent: where it is out of its depth, or behind what a rule would have cost, the rule decides.
+
+An agent knows what it was trained on. What it sees elsewhere may lie outside that; and where it does not, its decisions may
+still be dear. So a rule, cap 1, is played beside it on the same snapshots, and both are held to the same account: what they
+have spent, and what they will have spent in three days if the rule decides from the next slot on and the jobs of the last day
+come again (a rollout).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Data
+from optsched.instances.vcc import VccInstance
+from optsched.rl.agent import Agent
+from optsched.rl.observation import observe
+from optsched.rolling.memory import recalled
+from optsched.rolling.vcc.beside import AHEAD_DAYS, Beside, Kept, Waiting
+from optsched.schedules.vcc import VccSchedule
+
+RULE = 1.0  # its cap
+CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
+FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
+
+
+class Memory(Data):
+    """What a guarded agent remembers."""
+
+    cap: float
+    agent: str
+    own: Kept
+    rule: Kept
+    seen: tuple[tuple[Waiting, ...], ...]
+
+
+class GuardedAgent:
+    """An agent, and the rule that stands in for it.
+
+    Attributes
+    ----------
+    overruled
+        Whether the rule decided the last snapshot.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """No cap yet, and nothing spent."""
+        self.cap = 0.0
+        self.overruled = False
+        self.own, self.rule = Beside(), Beside()
+        self.seen: list[tuple[Waiting, ...]] = []
+
+    def decide(self, snapshot: VccInstance) -> VccSchedule:
+        """The agent's cap, or the rule's."""
+        if snapshot.preempt:  # agents are trained without evictions, and the account knows none
+            self.overruled = True
+            return VccSchedule(cap=(RULE,), starts=())
+        now, day = snapshot.now, snapshot.day_slots
+        jobs = [(job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited]
+        self.seen = [*self.seen[-day + 1 :], tuple(jobs)]
+        for side in (self.own, self.rule):
+            side.join(now, jobs)
+        seen, asked = observe(self.cap, snapshot), float(snapshot.asked[0])
+        wanted = self.agent.act(seen)
+        self.overruled = len(self.seen) < day or not self._at_home(seen) or self._dearer(snapshot, wanted)
+        self.cap = RULE if self.overruled else wanted
+        self.own.step(snapshot, 0, self.cap, asked)
+        self.rule.step(snapshot, 0, RULE, asked)
+        return VccSchedule(cap=(self.cap,), starts=())
+
+    def _dearer(self, snapshot: VccInstance, cap: float) -> bool:
+        """Whether that cap, and the rule's from then on, costs more than the rule's alone would have."""
+        day = snapshot.day_slots
+        coming = [
+            [(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % day]]
+            for k in range(min(snapshot.horizon, AHEAD_DAYS * day))
+        ]
+        asked = sum(ncu * duration for jobs in self.seen for ncu, duration, _ in jobs)
+        if asked > CROWDED * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum()):
+            return True
+        own = self.own.foreseen(snapshot, cap, coming)
+        rule = self.rule.foreseen(snapshot, RULE, coming)
+        return own > rule
+
+    def _at_home(self, seen: np.ndarray) -> bool:
+        """Whether what the agent sees is like what it was trained on; the last cap may be its rule's, and is left out."""
+        return bool((np.abs((seen - self.agent.mean) / self.agent.scale)[1:] <= FAR).all())
+
+    def doubt(self, instance: VccInstance, forecast: str) -> str | None:
+        """Where the agent was trained on another instance, or on other forecasts."""
+        return self.agent.doubt(instance, forecast)
+
+    def state(self) -> dict[str, object]:
+        """Both accounts, the last cap, and who set it."""
+        own, rule = self.own.kept(), self.rule.kept()
+        return Memory(cap=self.cap, agent=self.agent.sha256, own=own, rule=rule, seen=tuple(self.seen)).model_dump(mode="json")
+
+    def restore(self, state: object) -> None:
+        """Go on from there.
+
+        Raises
+        ------
+        OptschedError : it was another agent's.
+        """
+        kept = recalled(Memory, state)
+        if kept.agent != self.agent.sha256:
+            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        self.cap, self.seen = kept.cap, list(kept.seen)
+        self.own, self.rule = Beside.of(kept.own), Beside.of(kept.rule)
