@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from inspect import unwrap
@@ -13,10 +14,11 @@ from optsched.errors import CertificateError, OptschedError
 from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_options
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
+from optsched.interrupts import heard
 from optsched.referee import parse
 from optsched.registry import family, family_of, guarded, usable_families
 from optsched.result import Result
-from optsched.scaffold import Report
+from optsched.scaffold import BaseMethod, Report
 from optsched.schedules.base import Schedule
 from optsched.stop import Spare, Stop
 
@@ -63,7 +65,8 @@ class ForeignMethod:
             The referee refuses the result.
         """
         _expect(self.name, self.kinds, instance)
-        with guarded(self.name):
+        keeps = isinstance(self.method, BaseMethod)  # a request ends its parts one by one, and it keeps what they have found
+        with guarded(self.name), nullcontext() if keeps else heard():
             result = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
         if not isinstance(result, Result):
             way = "optsched.certify(instance, schedule, bound) makes one"
@@ -118,7 +121,7 @@ def as_method(
     def heuristic(instance: Instance, seed: int = 0, *, spare: Spare | None = None) -> Schedule:
         _expect(called, kinds, instance)
         known = {"seed": seed, "spare": spare}
-        with guarded(called):
+        with guarded(called), nullcontext() if "spare" in ours else heard():  # who cannot ask is ended
             returned = found(instance, **{word: known[word] for word in ours}, **further)
         return as_schedule(called, instance, returned)
 

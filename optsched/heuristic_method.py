@@ -36,8 +36,13 @@ class HeuristicMethod(BaseMethod[Instance]):
         schedule = self.construct(call.instance, call.seed, spare=spare if may_end else None)
         if call.given is not None:
             schedule = better(call.instance, feasible_start(call.instance, call.given, schedule), schedule)
+        late = None
+        if call.stop.seconds is not None and not spare.cut and (took := call.clock.elapsed_s()) > call.stop.seconds:
+            late = (
+                f"it took {took:.3g} s, the limit is {call.stop.seconds:g} s: a heuristic ends early only where it asks spare"
+            )
         ended = "completed" if not spare.cut else "interrupted" if asked() else "time_limit"
-        return Found(schedule, ended, options=dict(self.options))
+        return Found(schedule, ended, options=dict(self.options), message=late)
 
 
 def read_options(name: str, made: Callable[..., object], options: Mapping[str, object]) -> dict[str, object]:

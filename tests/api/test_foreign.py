@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -299,6 +300,22 @@ def test_an_annotation_says_for_which_family(distribution: Distribution, small: 
 
     for how in (Called(), Called, partial(Called()), Whole(), Whole):  # type: ignore[assignment]
         assert " is for deferrable, not for geo" in told(lambda how=how: optsched.solve(small, how))  # type: ignore[misc]
+
+
+def test_a_heuristic_over_the_limit_is_told(small: geo.Instance) -> None:
+    def slow(instance: Instance) -> Any:
+        time.sleep(0.03)
+        return {"starts": []}
+
+    def asks(instance: Instance, spare: Spare) -> Any:
+        while spare():
+            time.sleep(0.001)
+        return {"starts": []}
+
+    message = optsched.solve(small, slow, time_limit=0.01).message or ""
+    assert message.endswith("the limit is 0.01 s: a heuristic ends early only where it asks spare")
+    assert optsched.solve(small, slow, time_limit=60).message is None
+    assert optsched.solve(small, asks, time_limit=0.01).message is None
 
 
 def test_seed_and_spare_are_no_options(small: geo.Instance) -> None:

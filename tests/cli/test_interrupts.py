@@ -221,6 +221,32 @@ def test_a_heuristic_ends_with_what_it_has(tmp_path: Path) -> None:
     assert run("check", file, output).returncode == 0
 
 
+SLEEPERS = """
+import os, signal, time
+
+def endless(instance):
+    os.kill(os.getpid(), signal.{name})
+    while True:
+        time.sleep(0.01)
+
+def endless_method(instance, *, stop=None, seed=0, start=None, progress=None):
+    endless(instance)
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize("method", ["endless", "endless_method"])
+def test_the_first_request_ends_what_cannot_be_asked_to_end(
+    examples: Path, tmp_path: Path, name: str, code: int, method: str
+) -> None:
+    """Somebody else's heuristic without `spare`, and a function that is a method."""
+    (tmp_path / "sleepers.py").write_text(SLEEPERS.format(name=name))
+    command = [sys.executable, "-m", "optsched", "solve", str(examples / "deferrable-small.json")]
+    command += ["--method", f"sleepers:{method}"]
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 20, "check": False, "preexec_fn": hearing}
+    assert one_line(subprocess.run(command, cwd=tmp_path, **how), code) == "interrupted"
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("where", ["rolling.slots:SlotSimulator:apply", "rolling.slots:SlotSimulator:present"])
 def test_a_replay_stops_between_two_decisions(examples: Path, tmp_path: Path, name: str, code: int, where: str) -> None:
