@@ -16,6 +16,7 @@ from optsched.instances.grid import exact
 QUANTUM = Fraction(1, 10**9)  # of a slot: a transfer that is late by no more is in time (1/60 GB/s has but 17 digits)
 DOUBT = 1e-12  # relative: so far from a whole number of slots float64 tells for sure
 MOST = 10**9  # slots; no horizon is longer
+FEW = 12  # sites, of which all detours by one other are looked at
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ def cheapest_paths(links: Iterable[tuple[int, int, Fraction, Fraction]], sites: 
     A pair without a path is absent. Dijkstra by price keeps the links that lie on some cheapest path; among those,
     Dijkstra by delay decides.
     """
+    links = list(links)
+    if sites <= FEW and (direct := _direct(links, sites)) is not None:
+        return direct
     import networkx as nx  # here: it takes 0.2 s to load
 
     graph = nx.DiGraph()
@@ -75,3 +79,17 @@ def cheapest_paths(links: Iterable[tuple[int, int, Fraction, Fraction]], sites: 
             if target != source:
                 paths[source, target] = Path(tuple(route[target]), Fraction(price[target]), Fraction(seconds[target]))
     return paths
+
+
+def _direct(links: Iterable[tuple[int, int, Fraction, Fraction]], sites: int) -> dict[tuple[int, int], Path] | None:
+    """The links as paths, where each is better than every detour by another site, and so than any; else None."""
+    weight = {(source, target): (usd, seconds) for source, target, seconds, usd in links if source != target}
+    if len(weight) != sites * (sites - 1):
+        return None
+    for (source, target), (usd, seconds) in weight.items():
+        for by in range(sites):
+            if by not in (source, target):
+                first, second = weight[source, by], weight[by, target]
+                if (first[0] + second[0], first[1] + second[1]) <= (usd, seconds):
+                    return None
+    return {(source, target): Path((source, target), usd, seconds) for (source, target), (usd, seconds) in weight.items()}
