@@ -83,7 +83,8 @@ def csv_command(
     options = given_options(given, chosen.options)
 
     def from_table(path: str, mapped: dict[str, str]) -> Instance:
-        return chosen.from_table(path, Reading(mapped, measured, time_format, window, seed, skip_bad), options)
+        found = tuple(mapped.keys() - fields.keys())
+        return chosen.from_table(path, Reading(mapped, measured, time_format, window, seed, skip_bad, found), options)
 
     made(lambda: read(file, fields, from_table, ids=jobs), output, as_json)
 

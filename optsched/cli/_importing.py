@@ -11,7 +11,7 @@ from optsched.cli._durations import HOURS
 from optsched.cli._emit import emit
 from optsched.cli._live import live
 from optsched.cli._options import Decorator, all_of
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, RecordError
 from optsched.origins import Option, Target, Window, origins
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Told(TypedDict, total=False):
     """What an instance's meta says of where it comes from."""
 
+    warnings: list[str]
     assumed: list[str]
     skipped_rows: int
     first_skipped: list[str]
@@ -118,17 +119,15 @@ def window_of(given: Mapping[str, object]) -> Window:
 
 def made(build: Callable[[], Instance], output: str | None, as_json: bool, place: str | None = None) -> None:
     """Build and write; print what the instance's meta (or the entry `place` of it) says was assumed and left out."""
-    from pydantic import ValidationError
-
     try:
         with live("import"):
             instance = build()
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise OptschedError(f"these files and options make no valid instance: {where}: {fault['msg']}") from None
+    except RecordError as error:
+        place = f"{error.place}: " if error.place else ""
+        raise OptschedError(f"these files and options make no valid instance: {place}{error.problem}") from None
     told = cast(Told, instance.meta if place is None else instance.meta[place])
-    remarks = [f"  assumed: {sentence}" for sentence in told.get("assumed", ())]
+    remarks = [f"  warning: {sentence}" for sentence in told.get("warnings", ())]
+    remarks += [f"  assumed: {sentence}" for sentence in told.get("assumed", ())]
     if count := told.get("skipped_rows", 0):
         first = told["first_skipped"]
         remarks.append(f"  skipped: {count} broken rows: {'; '.join(first)}{'; ...' if count > len(first) else ''}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -110,6 +110,8 @@ class Reading:
         Of what is drawn.
     skip_bad
         Leave broken rows out, and count them.
+    found
+        Fields of `mapping` that nobody named: the column is called so.
     """
 
     mapping: dict[str, str]
@@ -118,6 +120,7 @@ class Reading:
     window: Window = field(default_factory=lambda: Window())
     seed: int = 0
     skip_bad: bool = False
+    found: tuple[str, ...] = ()
 
     @property
     def hours(self) -> float | None:
@@ -199,6 +202,8 @@ class JobTarget(Target[I_co]):
             time_format=reading.time_format,
             skip_bad=reading.skip_bad,
         )
+        found = (f"{name} is column {reading.mapping[name]}." for name in reading.found)
+        trace = replace(trace, assumed=(*found, *trace.assumed))
         return self.from_trace(trace.window(**reading.window, seed=reading.seed), reading, options)
 
 

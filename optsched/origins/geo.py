@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -21,7 +22,13 @@ ZONE = Option(
     many=True,
     metavar="SITE=ZONE",
 )
-START = Option("start", "First hour of the signals, UTC. [default: the first that has all]", str, metavar="TIME", word="from")
+START = Option(
+    "start",
+    "First hour of the signals, UTC. [default: that of dated jobs, else the first that has all]",
+    str,
+    metavar="TIME",
+    word="from",
+)
 
 
 def _masac() -> Callable[..., GeoInstance]:
@@ -62,6 +69,8 @@ class _Jobs(JobTarget["GeoInstance"]):
             raise OptschedError("--to geo needs --signals FILE, a CSV of hourly prices and carbon")
         more = {name: value for name, value in options.items() if name not in ("signals", "sites", "zone")}
         build: Callable[..., GeoInstance] = to_geo
+        if "sites" in options:
+            trace = replace(trace, files=(*trace.files, Path(str(options["sites"])).name))
         return build(
             trace,
             read_signals(files, skip_bad=reading.skip_bad),

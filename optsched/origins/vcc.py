@@ -26,7 +26,13 @@ class _Jobs(JobTarget["VccInstance"]):
     options = (
         Option("signals", "Hourly carbon (g/kWh).", Path, many=True),
         Option("zone", "Whose carbon. [default: the only one]", str, many=True, metavar="ZONE"),
-        Option("start", "First hour of the signal, UTC. [default: its first]", str, metavar="TIME", word="from"),
+        Option(
+            "start",
+            "First hour of the signal, UTC. [default: that of dated jobs, else its first]",
+            str,
+            metavar="TIME",
+            word="from",
+        ),
         Option("capacity", "NCU. [default: by --load]"),
         Option("load", "NCU-hours asked for over what the inflexible load leaves. [default: 0.7]"),
         Option("inflexible", "NCU that run always. [default: 0]"),

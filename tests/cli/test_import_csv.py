@@ -99,7 +99,13 @@ def test_deferrable_windows(jobs: Path, tmp_path: Path) -> None:
     rows = [(j.cores, j.duration, j.submitted, j.earliest, j.latest) for j in instance.jobs]
     # a: due 90 min after 8:00 is slot 9, 3 slots long; b: due slot 18, 12 long; c: submitted slot 6, due slot 12, 5 long
     assert rows == [(2, 3, 0, 0, 6), (1, 12, 1, 1, 6), (4, 5, 6, 6, 7)]
-    assert "id is column JobID." in said
+    assert "assumed: id is column JobID." in said
+    assert said.count("is column") == 1  # what was mapped is no assumption, and is kept
+    columns = {"id": "JobID", "submit": "Submit", "duration": "Elapsed", "cores": "GPUs", "due": "Deadline"}
+    assert instance.meta["columns"] == columns
+    assert instance.meta["start"] == "2026-01-05T08:00:00+00:00"
+    assert "Second 0 is second 28800 of the trace, 2026-01-05 08:00:00 UTC." in said
+    assert said.count("Second 0 is") == 1
 
 
 def test_geo_at_sites_of_ones_own(jobs: Path, signals: Path, tmp_path: Path) -> None:
@@ -121,12 +127,14 @@ def test_geo_at_sites_of_ones_own(jobs: Path, signals: Path, tmp_path: Path) -> 
     instance, said = imported(tmp_path, jobs, "--to", "geo", *words)
     assert isinstance(instance, GeoInstance)
     assert [(s.id, s.gpus, s.pue, s.price_usd_per_mwh[0]) for s in instance.sites] == [
-        ("east", 8, 1.1, 50),
-        ("west", 4, 1.2, 50),
+        ("east", 8, 1.1, 58),
+        ("west", 4, 1.2, 58),
     ]
     rows = [(j.source, j.submitted, j.gpus, j.duration, j.slack) for j in instance.jobs]
     assert rows == [("east", 0, 2, 30, 60), ("west", 10, 1, 120, 50), ("east", 60, 4, 45, 15)]
     assert "Every site has a link to every other" in said
+    assert instance.meta["start"] == "2026-01-05T08:00:00+00:00"
+    assert instance.meta["files"] == ["jobs.csv", "sites.csv", "signals.csv"]
     assert run("solve", tmp_path / "out.json", "--method", "greedy", "-q").returncode == 0
 
 
@@ -135,9 +143,30 @@ def test_vcc(jobs: Path, signals: Path, tmp_path: Path) -> None:
     instance, said = imported(tmp_path, jobs, "--to", "vcc", *words, "--inflexible", 2)
     assert isinstance(instance, VccInstance)
     assert (instance.horizon, instance.capacity_ncu, instance.inflexible_ncu) == (6, 10, (2.0,) * 6)
-    assert instance.carbon_kg_per_kwh[:2] == (0.1, 0.2)
+    assert instance.carbon_kg_per_kwh[:2] == (0.9, 1.0)  # of 8 and 9 o'clock, when the jobs are
+    assert (instance.meta["start"], instance.meta["files"]) == ("2026-01-05T08:00:00+00:00", ["jobs.csv", "signals.csv"])
     assert [(j.submitted, j.duration, j.ncu) for j in instance.jobs] == [(0, 1, 2), (1, 2, 1), (1, 1, 4)]
     assert "zone west" in said
+
+
+def test_signals_of_other_days_keep_the_hour_of_the_day_and_say_so(jobs: Path, signals: Path, tmp_path: Path) -> None:
+    signals.write_text(signals.read_text().replace("2026-01-05", "2025-12-31"))
+    words = [jobs, "--to", "vcc", *MAPPED, "--signals", signals, "--zone", "west", "--hours", 6]
+    instance, said = imported(tmp_path, *words)
+    assert isinstance(instance, VccInstance)
+    assert instance.carbon_kg_per_kwh[:2] == (0.9, 1.0)
+    assert instance.meta["start"] == "2025-12-31T08:00:00+00:00"
+    assert "warning: The jobs are of 2026-01-05 08:00 to 2026-01-05 14:00 UTC, of which signals.csv has no hour" in said
+    named, said = imported(tmp_path, *words, "--from", "2025-12-31T02:00")
+    assert isinstance(named, VccInstance)
+    assert named.carbon_kg_per_kwh[0] == 0.3
+    assert "warning" not in said
+
+
+def test_signals_that_end_within_the_days_of_the_jobs_are_refused(jobs: Path, signals: Path, tmp_path: Path) -> None:
+    words = [*MAPPED, "--signals", signals, "--zone", "west", "--hours", 48, "-o", tmp_path / "x.json"]
+    line = one_line(run("import", "csv", jobs, "--to", "vcc", *words))
+    assert "lacks hours of 2026-01-05 08:00 to 2026-01-07 08:00: west 32 (first 2026-01-06 00:00): take fewer hours" in line
 
 
 def test_day_ahead(tmp_path: Path) -> None:

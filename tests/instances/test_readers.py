@@ -387,6 +387,29 @@ def test_signals_say_when_second_0_is(tmp_path: Path) -> None:
     assert to_vcc(trace, signals, hours=3, zone="PL", start="2022-01-01T02:00").meta["start"] == later
 
 
+def test_new_signals_begin_where_the_instance_does(tmp_path: Path) -> None:
+    instance = masac(jobs=5, days=0.125, scale=0.05, seed=1)
+    signals = read_signals([wide(tmp_path / "price.csv", "AU-SA,AU-WA,CA-ON,PL,SG", 9, 0)])
+    dated = instance.model_copy(update={"meta": {"start": "2022-01-01T04:00:00+01:00"}})
+    made = replace_signals(dated, signals)
+    assert (made.meta["start"], made.sites[0].price_usd_per_mwh) == ("2022-01-01T03:00:00+00:00", (3, 4, 5))
+
+
+def test_hours_of_signals(tmp_path: Path) -> None:
+    """Those of the jobs where there is one of them; else of the same hour of the day, where all are there; else the first."""
+    signals = read_signals([wide(tmp_path / "price.csv", "A", 9, 0)])
+    first = signals.period({"price": ["A"]}, 3)[0]
+    day = 24 * 3600.0
+    begin = first * 3600.0
+    found = [
+        signals.period({"price": ["A"]}, 3, None, begins_s)
+        for begins_s in (begin + 4 * 3600, begin - 2 * 3600, begin + day + 6 * 3600, begin + day + 7 * 3600, begin + 1800)
+    ]
+    assert [at - first for at, _ in found] == [4, -2, 6, 0, 0]
+    assert [len(warnings) for _, warnings in found] == [0, 0, 1, 1, 1]
+    assert found[-1][1] == ["Second 0 is 1800 s after 2022-01-01 00:00, from which on signals count."]
+
+
 def test_long_signals_skip_broken_rows(tmp_path: Path) -> None:
     rows = ["2022-01-01 00:00,A,10,100", "2022-01-01 00:30,A,20,300", "2022-01-01 01:00,A,x,5", "2022-01-01 01:00,A,7,5"]
     path = written(
@@ -398,7 +421,7 @@ def test_long_signals_skip_broken_rows(tmp_path: Path) -> None:
         read_signals([written(tmp_path / "carbon.csv", "time,A\n2022-01-01,-1\n")])
     signals = read_signals([path], skip_bad=True)
     assert len(signals.skipped) == 1
-    first = signals.begin({"price": ["A"]})
+    first, _ = signals.period({"price": ["A"]}, 2)
     assert signals.take("price", ["A"], first, 2).tolist() == [[15, 7]]
     assert signals.take("carbon", ["A"], first, 2).tolist() == [[200, 5]]
 

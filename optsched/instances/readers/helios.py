@@ -27,7 +27,7 @@ def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
         duration_s=np.where(gpus > 0, duration, 0.0),
         units=gpus,
         assumed=(
-            "Second 0 of the trace is the midnight before its first submission; times are taken as UTC.",
+            "The trace's seconds count from the midnight before its first submission; times are taken as UTC.",
             "gpu_num is the GPUs of the whole job. Failed and cancelled jobs count with the time they ran.",
         ),
         without=[

@@ -106,7 +106,9 @@ class Columns:
         if self._midnight is None:  # the submission is read first
             self._midnight = midnight(stamps) if dated else 0.0
             if dated:
-                self.assumed.append("Second 0 is the midnight before the first submission; dates without a zone are UTC.")
+                self.assumed.append(
+                    "The trace's seconds count from the midnight before its first submission; dates without a zone are UTC."
+                )
         elif dated != (self._midnight > 0):
             raise OptschedError(
                 f"{self.table.path}: {column} ({name}) and {self.mapping['submit']} (submit) are not on the same clock: "
@@ -224,9 +226,10 @@ def read(
         submitted_s=submitted,
         duration_s=duration,
         units=columns.number(size, 1.0),
-        assumed=(*(f"{name} is column {column}." for name, column in mapping.items()), *columns.assumed),
+        assumed=columns.assumed,
         time_s=times,
         begins_s=columns.begins_s,
         moments=moments,
         columns=others,
+        mapped=mapping,
     )

@@ -89,8 +89,7 @@ def read_day_ahead(
         _complete(table, name, hour[rows], len(set(hour[good].tolist())))
         place = "campus" if campus is None else str(campus[rows[0]])
         clusters.append(_cluster(str(name), place, {n: column[rows] for n, column in numbers.items()}, share))
-    assumed = [f"{name} is column {column}." for name, column in mapping.items()]
-    assumed += [sentence.format(share=share) for name, sentence in ASSUMED.items() if name not in mapping]
+    assumed = [sentence.format(share=share) for name, sentence in ASSUMED.items() if name not in mapping]
     assumed.append(f"The 97th percentile of the errors of reservations is {ERROR:g}.")
     assumed.append(
         f"Every campus has a contract of {contract_mw:g} MW."
@@ -99,7 +98,7 @@ def read_day_ahead(
     )
     return DayAheadInstance(
         name=f"csv-{Path(path).name.split('.')[0][:100]}-C{len(clusters)}",
-        meta={"reader": "csv", "files": [Path(path).name], "assumed": assumed} | told(skipped),
+        meta={"reader": "csv", "files": [Path(path).name], "columns": dict(mapping), "assumed": assumed} | told(skipped),
         campuses=_campuses(clusters, contract_mw),
         clusters=tuple(clusters),
     )

@@ -13,7 +13,7 @@ from optsched.files import read_bytes
 from optsched.instances.readers.table import Table, read_csv
 from optsched.instances.readers.trace import Trace, gathered, midnight
 
-CLOCK = "Second 0 of the trace is the midnight before its first submission; times are taken as UTC."
+CLOCK = "The trace's seconds count from the midnight before its first submission; times are taken as UTC."
 
 
 def read(path: str | Path, *, skip_bad: bool = False, cluster: str | None = None) -> Trace:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from optsched.errors import InputError, OptschedError
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance, Site
 from optsched.instances.readers.table import Skipped, Table, read_csv, told
 from optsched.instances.readers.trace import dated
@@ -56,18 +57,47 @@ class Signals:
             raise InputError(
                 where,
                 quantity,
-                f"lacks hours of {stamp(first)} to {stamp(first + hours)}: {lacking} (first {stamp(first + hour)})",
+                f"lacks hours of {stamp(first)} to {stamp(first + hours)}: {lacking} (first {stamp(first + hour)}): "
+                "take fewer hours, or say by --from which others count",
             )
         found: Floats = values.T
         return found
 
-    def begin(self, zones: Mapping[str, Sequence[str]]) -> int:
-        """The first hour for which every quantity and zone has a value."""
-        known = [self.tables[q][[z for z in wanted if z in self.tables[q]]].dropna().index for q, wanted in zones.items()]
-        shared = known[0]
-        for index in known[1:]:
+    def period(
+        self, zones: Mapping[str, Sequence[str]], hours: int, start: str | None = None, begins_s: float | None = None
+    ) -> tuple[int, list[str]]:
+        """The first of so many hours, and warnings about it.
+
+        That is `start`. If not given, it is the hour of `begins_s` (seconds since 1970), when second 0 of dated jobs is; where
+        the signals are of other days, the first of the same hour of the day from which on they have all; for jobs without a
+        date, the first hour for which every quantity and zone has a value.
+        """
+        if start is not None:
+            return hour(start), []
+        known = self._known(zones)
+        if begins_s is None or not len(known):
+            return int(known[0]) if len(known) else 0, []
+        dated = int(begins_s // HOUR_S)
+        if known[0] < dated + hours and dated <= known[-1]:
+            late = begins_s - dated * HOUR_S
+            return dated, [f"Second 0 is {late:g} s after {stamp(dated)}, from which on signals count."] if late else []
+        whole = known[: len(known) - hours + 1] if hours <= len(known) else known[:0]
+        whole = whole[known[hours - 1 :] == whole + hours - 1]
+        alike = whole[whole % 24 == dated % 24]
+        first = int(next(iter(alike), known[0]))
+        return first, [
+            f"The jobs are of {stamp(dated)} to {stamp(dated + hours)} UTC, of which {', '.join(self.files)} has no hour: "
+            f"{' and '.join(zones)} from {stamp(first)} UTC on stand for them (--from names another hour)."
+        ]
+
+    def _known(self, zones: Mapping[str, Sequence[str]]) -> Ints:
+        """Hours for which every quantity and zone has a value, where there are any; else those that some quantity has."""
+        each = [self.tables[q][[z for z in wanted if z in self.tables[q]]].dropna().index for q, wanted in zones.items()]
+        shared = each[0]
+        for index in each[1:]:
             shared = shared.intersection(index)
-        return int(shared.min()) if len(shared) else int(min((index.min() for index in known if len(index)), default=0))
+        found = shared if len(shared) else next((index for index in each if len(index)), shared)
+        return np.sort(found.to_numpy(dtype=np.int64))
 
 
 def stamp(hour: int) -> str:
@@ -125,12 +155,25 @@ def _wide(signals: Signals, table: Table, time: str, _: str, told: str | None, s
     signals.add(quantity, frame, table.path)
 
 
-def placed(
-    sites: Sequence[Site], signals: Signals, hours: int, zones: Mapping[str, str] | None = None, start: str | None = None
-) -> tuple[tuple[Site, ...], str, str]:
-    """The sites with hourly signals, the date of the first hour, and a sentence about them.
+class Placed(NamedTuple):
+    """Sites with hourly signals, the date of the first hour, a sentence about them, and warnings."""
 
-    They are from `start` on (UTC; by default the first hour that has all).
+    sites: tuple[Site, ...]
+    start: str
+    said: str
+    warnings: list[str]
+
+
+def placed(
+    sites: Sequence[Site],
+    signals: Signals,
+    hours: int,
+    zones: Mapping[str, str] | None = None,
+    start: str | None = None,
+    begins_s: float | None = None,
+) -> Placed:
+    """The sites with hourly signals from `start` on (UTC; if not given, by `begins_s`: see `Signals.period`).
+
     `zones` maps a site to its zone, or to two, ``price zone,carbon zone``; a site without an entry is a zone itself.
     """
     mapped = dict(zones or {})
@@ -140,7 +183,7 @@ def placed(
         q: [mapped.get(site.id, site.id).split(",")[0 if q == "price" else -1] for site in sites]
         for q in sorted(signals.tables)
     }
-    first = signals.begin(wanted) if start is None else hour(start)
+    first, warnings = signals.period(wanted, hours, start, begins_s)
     values = {q: signals.take(q, names, first, hours) for q, names in wanted.items()}
     made = [
         site.model_copy(update={FIELDS[q]: tuple(rows[n].round(3).tolist()) for q, rows in values.items()})
@@ -152,7 +195,8 @@ def placed(
         if (zone := "/".join(dict.fromkeys(pair))) != site.id
     ]
     said = f"{' and '.join(wanted)} of {', '.join(signals.files)}, {hours} hours from {stamp(first)} UTC on, means of an hour"
-    return tuple(made), dated(first * HOUR_S), said[0].upper() + said[1:] + (f"; {', '.join(others)}." if others else ".")
+    said = said[0].upper() + said[1:] + (f"; {', '.join(others)}." if others else ".")
+    return Placed(tuple(made), dated(first * HOUR_S), said, warnings)
 
 
 def hour(text: str) -> int:
@@ -174,10 +218,13 @@ def replace_signals(
 ) -> GeoInstance:
     """The instance with other prices, or carbon, or both; its meta says which, and that second 0 is their first hour."""
     hours = int(np.ceil(instance.horizon * instance.slot_s / HOUR_S - 1e-9))
-    sites, begins, said = placed(instance.sites, signals, hours, zones, start)
+    told_start = instance.meta.get("start")
+    begins_s = None if told_start is None else float(hour(str(told_start)) * HOUR_S)
+    sites, begins, said, warnings = placed(instance.sites, signals, hours, zones, start, begins_s)
     if set(signals.tables) < set(FIELDS) and instance.signal_slot_s != HOUR_S:
         raise OptschedError(
             f"the instance's signals are for {instance.signal_slot_s:g} s, the files' for an hour: give both price and carbon"
         )
-    meta = instance.meta | {"start": begins, "signals": {"assumed": [said]} | told(signals.skipped)}
+    origin = {"files": signals.files} | ({"warnings": warnings} if warnings else {}) | {"assumed": [said]}
+    meta = instance.meta | {"start": begins, "signals": origin | told(signals.skipped)}
     return rebuilt(instance, sites=sites, signal_slot_s=float(HOUR_S), meta=meta)

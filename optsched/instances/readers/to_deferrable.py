@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,7 @@ def to_deferrable(
         assumed.append(f"Capacity is constant: the jobs' mean load over {load:g}, rounded up, and at least the widest job.")
     else:
         left = _left(busy, horizon, slot_s, kept.origin_s)
+        kept = replace(kept, files=(*kept.files, Path(busy).name))
         if not left.sum() > 0:
             raise InputError(busy, "cpu_usage", "leaves no capacity in the window")
         left = np.round(left * (work / load / left.sum()), 3)

@@ -60,7 +60,7 @@ def to_geo(
     horizon = int(np.ceil(hours * 60 - 1e-9) if hours is not None else (submitted + duration + slack).max())
     base = table_i(jobs=1, days=horizon / 1440, scale=scale, seed=seed, gpu_power_kw=gpu_power_kw)
     links = _links(sites, scale) if sites else base.links
-    placed_at, begins, said = placed(sites or base.sites, signals, -(-horizon // 60), zones, start)
+    placed_at, begins, said, warnings = placed(sites or base.sites, signals, -(-horizon // 60), zones, start, trace.begins_s)
     base = rebuilt(base, sites=placed_at, links=links, jobs=())
     fits = (submitted + duration <= horizon) & (trace.units <= int(base.capacity.max()))
     if not fits.any():
@@ -79,7 +79,7 @@ def to_geo(
         Job(id=i, source=n, submitted=s, gpus=g, duration=d, slack=room, data_gb=data, model_gb=model)
         for i, n, s, g, d, room, (data, model) in zip(kept.ids, source, *whole, sizes.round(3).tolist(), strict=True)
     )
-    kept = replace(kept, skipped=kept.skipped + signals.skipped)
+    kept = replace(kept, skipped=kept.skipped + signals.skipped, files=(*kept.files, *signals.files), warnings=warnings)
     meta = kept.meta([(OWN if sites else TABLE_I) + ".", *told, slots_told, said]) | {"start": begins, "seed": seed}
     return rebuilt(base, name=f"{kept.name()}-s{seed}", meta=meta, jobs=jobs)
 

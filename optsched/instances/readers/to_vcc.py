@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.readers.own_fields import JOB, Field, Kind
-from optsched.instances.readers.signals import HOUR_S, Signals, hour, stamp
+from optsched.instances.readers.signals import HOUR_S, Signals, stamp
 from optsched.instances.readers.trace import Trace, dated
 from optsched.instances.vcc import Job, VccInstance
 
@@ -35,7 +37,7 @@ def to_vcc(
     zone
         Of the carbon signal; may be left out where there is but one.
     start
-        First hour of the signal; by default the first that it has.
+        First hour of the signal; by default that of dated jobs, else the first that it has.
     capacity
         NCU; by default such that the jobs ask for `load` of what the inflexible load leaves.
     inflexible
@@ -66,7 +68,7 @@ def to_vcc(
         raise OptschedError(f"no job is submitted within {slots} slots of an hour")
     kept = trace.where(fits, "{} jobs that are submitted after the horizon are left out.")
     submitted, duration = submitted[fits], duration[fits]
-    first = signals.begin({"carbon": [chosen]}) if start is None else hour(start)
+    first, warnings = signals.period({"carbon": [chosen]}, slots, start, trace.begins_s)
     carbon = signals.take("carbon", [chosen], first, slots)[0]
     assumed = [
         "Slots are an hour: durations are rounded up, submissions up to the next slot's beginning.",
@@ -79,6 +81,7 @@ def to_vcc(
         assumed.append(f"The capacity is {capacity:g} NCU, of which the jobs ask for {load:g} beside the inflexible load.")
     wide = kept.units <= capacity
     kept = kept.where(wide, "{} jobs of more than the capacity are left out.")
+    kept = replace(kept, skipped=kept.skipped + signals.skipped, files=(*kept.files, *signals.files), warnings=warnings)
     columns = (kept.units.tolist(), submitted[wide].astype(int).tolist(), duration[wide].astype(int).tolist())
     return VccInstance(
         name=f"{kept.name()}-T{slots}",

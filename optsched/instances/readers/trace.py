@@ -29,7 +29,8 @@ class Trace:
     time_s : real times of each job by GPU type and number, where a profile gives them; else empty.
     moments : points in time that only some traces give, seconds on the same clock: ``due``, ``earliest``, ``latest``.
     columns : what else only some give: ``weight``, ``priority``, ``source``, ``slack_s``, ``data_gb``, ``model_gb``.
-    assumed : sentences. skipped : number and fault of every row left out as broken.
+    assumed, warnings : sentences. skipped : number and fault of every row left out as broken.
+    mapped : which column was said to be which field, of a table of one's own.
     """
 
     kind: str
@@ -45,6 +46,8 @@ class Trace:
     begins_s: float | None = None
     moments: Mapping[str, Floats] = field(default_factory=dict)
     columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    mapped: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -84,7 +87,7 @@ class Trace:
         if sample is not None and sample < len(inside):
             inside = inside[np.sort(np.random.default_rng(seed).choice(len(inside), sample, replace=False))]
         kept = self._at(inside[:limit])
-        said = [f"Second 0 is second {start:.9g} of the trace{why}."] if start else []
+        said = [f"Second 0 is second {start:.9g} of the trace{self._date(start)}{why}."] if start else []
         if len(kept) < len(self):
             said.append(f"{len(kept)} of the trace's {len(self)} jobs are kept (window, sample, limit).")
         return replace(
@@ -95,6 +98,11 @@ class Trace:
             assumed=(*self.assumed, *said),
             moments={name: frozen(moment - start) for name, moment in kept.moments.items()},
         )
+
+    def _date(self, second: float) -> str:
+        """When a second of the trace's clock is, where that is known."""
+        moment = None if self.begins_s is None else self.begins_s + second
+        return "" if moment is None or abs(moment) > LARGEST else f", {dated(moment)[:-6].replace('T', ' ')} UTC"
 
     def _start(self, from_s: float | Literal["busiest"] | None, hours: float | None, first: float) -> tuple[float, str]:
         """The second at which the window begins, and why where that is no matter of course."""
@@ -136,7 +144,10 @@ class Trace:
         said = [*self.assumed, *assumed]
         begins = self.begins_s
         start = {} if begins is None or abs(begins) > LARGEST else {"start": dated(begins)}  # a window may begin anywhere
-        return {"reader": self.kind, "files": list(self.files)} | start | {"assumed": said} | told(self.skipped)
+        origin = {"reader": self.kind, "files": list(dict.fromkeys(self.files))}
+        mapped = {"columns": dict(self.mapped)} if self.mapped else {}
+        warned = {"warnings": list(self.warnings)} if self.warnings else {}
+        return origin | start | mapped | warned | {"assumed": said} | told(self.skipped)
 
 
 def gathered(
@@ -154,6 +165,7 @@ def gathered(
     begins_s: float | None = None,
     moments: Mapping[str, Floats] | None = None,
     columns: Mapping[str, np.ndarray] | None = None,
+    mapped: Mapping[str, str] | None = None,
 ) -> Trace:
     """The usable rows of a table as a trace.
 
@@ -179,6 +191,7 @@ def gathered(
         begins_s=begins_s,
         moments=moments or {},
         columns=columns or {},
+        mapped=mapped or {},
     )
     if not good.any():
         raise OptschedError(f"{table.path}: no usable job in {len(table)} rows")
