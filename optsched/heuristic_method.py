@@ -38,9 +38,8 @@ class HeuristicMethod(BaseMethod[Instance]):
             schedule = better(call.instance, feasible_start(call.instance, call.given, schedule), schedule)
         late = None
         if call.stop.seconds is not None and not spare.cut and (took := call.clock.elapsed_s()) > call.stop.seconds:
-            late = (
-                f"it took {took:.3g} s, the limit is {call.stop.seconds:g} s: a heuristic ends early only where it asks spare"
-            )
+            told = f"it took {took:.3g} s, the limit is {call.stop.seconds:g} s"
+            late = f"{told}: a heuristic ends early only where it asks spare"
         ended = "completed" if not spare.cut else "interrupted" if asked() else "time_limit"
         return Found(schedule, ended, options=dict(self.options), message=late)
 

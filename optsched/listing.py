@@ -52,9 +52,13 @@ def policies(problem: str | Instance) -> list[str]:
     from optsched.rolling.online import online_of
     from optsched.rolling.policy import policies as known
 
-    own = known(_family(problem))
+    family = _family(problem)
+    own = known(family)
+    foreign = added("policies", (*own, *online_of(family).parametric_policies))
     found = [*own]
-    for name, reference in added("policies", (*own, *online_of(_family(problem)).parametric_policies)).items():
+    for name, deciding in _added_methods(family).items():
+        found += [f"rolling:{name}"] if name in foreign or not deciding else [name, f"rolling:{name}"]
+    for name, reference in foreign.items():
         with skipping(f"policy {name!r}"):
             named(reference)
             found.append(name)
@@ -72,6 +76,19 @@ def backends() -> dict[str, str | None]:
             found[name] = None
         except OptschedError as error:
             found[name] = str(error)
+    return found
+
+
+def _added_methods(family: str) -> dict[str, bool]:
+    """Plug-ins' methods of a family that can be used, and whether each is a heuristic, which decides in a replay as it is."""
+    from optsched.heuristic_method import HeuristicMethod
+    from optsched.methods import catalogue, method
+
+    found = {}
+    for name in added("methods") and [info.name for info in catalogue() if family in info.families]:
+        if name in added("methods"):
+            with skipping(f"method {name!r}"):
+                found[name] = isinstance(method(name, family), HeuristicMethod)
     return found
 
 

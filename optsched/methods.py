@@ -155,7 +155,7 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
     typed = is_reference(name)
     reference = name if typed else added("methods").get(name)
     if reference is None:
-        known = [*own, *rules, *added("methods")]
+        known = [info.name for info in catalogue() if problem in info.families]  # without what cannot be loaded
         near = get_close_matches(name, known, n=1)
         meant = f", did you mean {near[0]}?" if near else ""
         raise OptschedError(f"{problem} has no method {name!r}{meant or ', it has: ' + ', '.join(known)}")

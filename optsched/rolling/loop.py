@@ -17,9 +17,10 @@ from optsched.result import Result, certified
 from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
 from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.foreign import foreign_policy
 from optsched.rolling.memory import recalled
 from optsched.rolling.online import online_of
-from optsched.rolling.policy import AnyPolicy, Lasting, Policy, Settings, Trained, shielded
+from optsched.rolling.policy import AnyPolicy, Lasting, Policy, Settings, Trained
 from optsched.rolling.policy import policy as named_policy
 from optsched.rolling.run import Again, Failure, OnFailure, ReplayRun
 from optsched.schedules.base import Schedule
@@ -76,9 +77,8 @@ def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: 
     _fitting_history(instance, settings.history)
     if isinstance(policy, str):
         return Prepared(named_policy(instance.problem, policy, settings), policy, settings)
-    name = type(policy).__name__
-    settings.allow(name)
-    return Prepared(shielded(name, policy), name, settings)
+    name = str(getattr(policy, "__name__", type(policy).__name__))
+    return Prepared(foreign_policy(instance.problem, name, policy, settings), name, settings)
 
 
 def replay(

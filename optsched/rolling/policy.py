@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache, partial
-from typing import Generic, Never, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Generic, Never, Protocol, TypeAlias, runtime_checkable
 
 from optsched.errors import OptschedError, meant
 from optsched.family import Heuristic
 from optsched.instances.base import I, I_contra, Instance
-from optsched.instances.plain import plain
-from optsched.referee import parse
-from optsched.registry import added, guarded, is_reference, made, named
+from optsched.registry import added, is_reference, named
 from optsched.rolling.memory import recalled
 from optsched.schedules.base import S, S_co, Schedule
 
@@ -146,98 +144,31 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
 
 
 def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Schedule]:
-    """The policy of that name: one of the family, one that a plug-in adds, or ``module:object``.
+    """The policy of that name: one of the family, one that a plug-in adds, ``module:object``, or a plan by any such method.
 
     Raises
     ------
     OptschedError : no such policy, or it does not take the settings.
     """
+    from optsched.listing import policies as usable
+    from optsched.methods import method
+    from optsched.rolling.foreign import foreign_policy
+    from optsched.rolling.horizon import RollingHorizon
     from optsched.rolling.online import online_of
 
     known, arguments = policies(problem), online_of(problem).parametric_policies
     foreign = added("policies", (*known, *arguments))
+    solvers = {key: value for key, value in added("methods").items() if key not in foreign}
     if name in known:
         return known[name](settings)
     word, _, rest = name.partition(":")
     if word in arguments and rest:
         return arguments[word](rest, settings)
-    if name in foreign:
-        return _foreign(foreign[name], settings, typed=False)
+    if word == "rolling" and (rest in added("methods") or is_reference(rest)):
+        method(rest, problem)  # refuses what is none before anything is decided
+        return RollingHorizon(problem, rest, settings)
+    if (reference := (foreign | solvers).get(name)) is not None:
+        return foreign_policy(problem, name, named(reference), settings)
     if is_reference(name) and word != "rolling":
-        return _foreign(name, settings, typed=True)
-    raise OptschedError(f"{problem} has no policy {name!r}{meant(name, [*known, *foreign], 'it has')}")
-
-
-def _foreign(reference: str, settings: Settings, *, typed: bool) -> Policy[Instance, Schedule]:
-    """Somebody else's policy: an object, or a class or function without arguments that makes one.
-
-    Raises
-    ------
-    OptschedError : it is none, or making it raises.
-    """
-    settings.allow(reference)
-    found = named(reference, typed=typed)
-    if isinstance(found, type) or not hasattr(found, "decide"):
-        found = made(reference, typed=typed, functions=True)
-    return shielded(reference, found)
-
-
-def shielded(name: str, policy: object) -> Policy[Instance, Schedule]:
-    """Somebody else's policy, which may decide by a dict, and whose `sys.exit` ends no replay.
-
-    Raises
-    ------
-    OptschedError : it is none.
-    """
-    if isinstance(policy, type) or not (hasattr(policy, "decide") and hasattr(policy, "reset")):
-        raise OptschedError(f"{name} is no policy, an object with reset(seed) and decide(snapshot): got {policy!r:.80}")
-    found = cast("Policy[Instance, Schedule]", policy)  # of which family, its first decision shows
-    return ShieldedLasting(name, found) if isinstance(found, Lasting) else Shielded(name, found)
-
-
-class Shielded:
-    """A policy of somebody else's. What `decide` raises stays as it is, for the replay to tell, but for an exit."""
-
-    def __init__(self, name: str, policy: Policy[Instance, Schedule]) -> None:
-        self.name, self.policy = name, policy
-
-    def reset(self, seed: int) -> None:
-        """Forget everything."""
-        with guarded(self.name, "reset"):
-            self.policy.reset(seed)
-
-    def decide(self, snapshot: Instance) -> Schedule:
-        """The policy's decision, a dict read as the schedule that it is."""
-        try:
-            decision: Schedule | Mapping[str, object] = self.policy.decide(snapshot)
-        except SystemExit as error:
-            raise RuntimeError(f"SystemExit: {error}") from error
-        if isinstance(decision, Mapping):
-            return parse(snapshot.problem, plain(decision), f"{self.name} returned")
-        return decision
-
-    @property
-    def overruled(self) -> bool:
-        """Whether the policy's guard decided the last snapshot."""
-        return isinstance(self.policy, Guarded) and self.policy.overruled
-
-    def doubt(self, instance: Instance, forecast: str) -> str | None:
-        """What the policy says where it has learned from another instance."""
-        with guarded(self.name, "doubt"):
-            return self.policy.doubt(instance, forecast) if isinstance(self.policy, Trained) else None
-
-
-class ShieldedLasting(Shielded):
-    """One that a checkpoint can keep."""
-
-    policy: Lasting[Instance, Schedule]
-
-    def state(self) -> object:
-        """What the policy remembers."""
-        with guarded(self.name, "state"):
-            return self.policy.state()
-
-    def restore(self, state: object) -> None:
-        """Make it remember that."""
-        with guarded(self.name, "restore"):
-            self.policy.restore(state)
+        return foreign_policy(problem, name, named(name, typed=True), settings)
+    raise OptschedError(f"{problem} has no policy {name!r}{meant(name, usable(problem), 'it has')}")

@@ -34,6 +34,9 @@ def nothing(instance): return None
 def text(instance): return "a schedule"
 def as_dict(instance): return {"starts": []}
 def wrong_dict(instance): return {"starts": [{"job": 3}]}
+def first(instance):
+    from optsched.registry import family_of
+    return family_of(instance).heuristics()["greedy"](instance, 0)
 def only_deferrable(instance: deferrable.Instance): return deferrable.Schedule(starts=())
 def no_result(instance, *, stop=None, seed=0, start=None, progress=None): return {"starts": []}
 
@@ -211,7 +214,13 @@ def test_the_working_directory_is_for_what_is_typed_and_comes_last(
         (lambda i: optsched.solve(i, lambda i: sys.exit(2)), "<lambda> raised SystemExit: 2"),
         (lambda i: optsched.replay(i, "wrong:Needy"), "wrong:Needy: making it raised TypeError: "),
         (lambda i: optsched.replay(i, "wrong:Leaves"), "wrong:Leaves: making it raised SystemExit: 3"),
-        (lambda i: optsched.replay(i, "wrong:as_dict"), "wrong:as_dict: making it raised TypeError: "),
+        (lambda i: optsched.replay(i, "wrong:no_result"), "wrong:no_result is a method, no policy: rolling:METHOD plans"),
+        (
+            lambda i: optsched.replay(i, "wrong:only_deferrable"),
+            "heuristic wrong:only_deferrable is for deferrable, not for geo",
+        ),
+        (lambda i: optsched.replay(i, "rolling:wrong:nothere"), "wrong:nothere: wrong has no 'nothere'"),
+        (lambda i: optsched.replay(i, "wrong:nothing"), "the policy failed at 1,560 s: "),
         (
             lambda i: optsched.replay(i, "wrong:LeavesLater"),
             "the policy failed at 1,560 s: wrong:LeavesLater raised RuntimeError: SystemExit: 3",
@@ -275,6 +284,21 @@ def test_a_policy_that_cannot_be_loaded_leaves_the_others(
     assert "gone" not in optsched.policies("geo")
     assert [record.getMessage() for record in caplog.records] == ["policy 'gone' is left out: nowhere:x: no module 'nowhere'"]
     assert optsched.replay(small, "mine").best.jobs_run > 0  # its decisions are dicts
+
+
+def test_a_heuristic_is_a_policy_and_a_rolling_plan(distribution: Distribution, small: geo.Instance) -> None:
+    """By name, `module:object` and as a function, it decides as ours of the same schedule does."""
+    distribution("some", methods={"first": "wrong:first", "gone": "nowhere:x", "whole": "wrong:no_result"})
+    first = registry.named("wrong:first")
+    for how in ("wrong:first", "first", first):
+        assert optsched.replay(small, how).objective == optsched.replay(small, "greedy").objective  # type: ignore[arg-type]
+    for how in ("rolling:wrong:first", "rolling:first"):
+        assert optsched.replay(small, how).objective == optsched.replay(small, "rolling:greedy").objective
+    assert optsched.policies("geo")[-3:] == ["first", "rolling:first", "rolling:whole"]
+    for act in (lambda: optsched.solve(small, "zzz"), lambda: optsched.replay(small, "zzz")):
+        said = told(act)
+        assert "first" in said
+        assert "gone" not in said
 
 
 def test_an_annotation_says_for_which_family(distribution: Distribution, small: geo.Instance, examples: Path) -> None:

@@ -79,6 +79,10 @@ class NeverBegins(Sane):
         raise KeyError("seed")
 
 
+class WithoutReset:
+    def decide(self, snapshot: Any) -> Any: ...
+
+
 def test_an_object_is_guarded_as_a_name_is() -> None:
     """It may decide by a dict, no exit of its ends the program, and what else it raises is one line with its name."""
     assert replay(batch(), ByDict()).schedule == replay(batch(), Sane()).schedule
@@ -86,9 +90,15 @@ def test_an_object_is_guarded_as_a_name_is() -> None:
         replay(batch(), Leaves())
     with pytest.raises(optsched.OptschedError, match=r"^NeverBegins: reset raised KeyError: 'seed'$"):
         replay(batch(), NeverBegins())
-    for wrong in (Sane, 3):
-        with pytest.raises(optsched.OptschedError, match=r"is no policy, an object with reset\(seed\) and decide\(snapshot\)"):
+    wrongs = [(3, "3 has no reset and no decide"), (WithoutReset(), "has no reset"), (WithoutReset, "has no reset")]
+    for wrong, lacks in wrongs:
+        said = rf"is no policy, an object with reset\(seed\) and decide\(snapshot\): .*{lacks}$"
+        with pytest.raises(optsched.OptschedError, match=said):
             replay(batch(), wrong)  # type: ignore[arg-type]
+
+
+def test_a_class_is_made() -> None:
+    assert replay(batch(), Sane).schedule == replay(batch(), Sane()).schedule  # type: ignore[arg-type]
 
 
 def test_an_agent_doubts_as_an_object_too(examples: Path) -> None:
