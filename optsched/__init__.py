@@ -148,7 +148,7 @@ def solve(
     stop: Stop | None = None,
     threads: int | None = None,
     seed: int = 0,
-    start: Schedule | Result | None = None,
+    start: Schedule | Result | Mapping[str, Any] | None = None,
     backend: str | None = None,
     formulation: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -176,7 +176,7 @@ def solve(
     seed
         Of whatever is drawn: the same seed, the same run.
     start
-        A schedule to start from, or a result, of which ``decomposition`` uses the prices too.
+        A schedule to start from, or the dict of one; or a result, of which ``decomposition`` uses the prices too.
     backend
         A name of `backends`, for ``exact``.
     formulation
@@ -207,22 +207,18 @@ def solve(
     'feasible'
     """
     from optsched.display import LOGGER, displayed, solving
-    from optsched.judging import expect_instance
-    from optsched.quantities import read_gap, read_seconds, read_seed
-    from optsched.referee import expect_schedule
+    from optsched.judging import expect_instance, read_decided
+    from optsched.quantities import read_gap, read_options, read_seconds, read_seed
     from optsched.stop import Stop
 
     expect_instance(instance)
-    if isinstance(start, Mapping):
-        expect_schedule(instance, start)
-    seed = read_seed(seed)
+    begin = read_decided(instance, start) if isinstance(start, Mapping) else start
+    seed, named = read_seed(seed), read_options(options)
     limits = Stop(seconds=read_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):
-        chosen = _method(
-            instance, method, backend=backend, formulation=formulation, threads=threads, options=dict(options or {})
-        )
+        chosen = _method(instance, method, backend=backend, formulation=formulation, threads=threads, options=named)
         report = solving(instance, progress) if display else progress
-        result = chosen(instance, stop=limits, seed=seed, start=start, progress=report)
+        result = chosen(instance, stop=limits, seed=seed, start=begin, progress=report)
         LOGGER.info("%r", result)
     return cast("Result[S]", result)
 

@@ -32,6 +32,10 @@ class InputError(OptschedError):
         super().__init__(" ".join(text.split()))
 
 
+class RecordError(InputError):
+    """Fields that make no record, of a class called in Python; its `path` is the class's name."""
+
+
 class BackendUnavailable(OptschedError):
     """A solver that cannot be loaded here; the message says why."""
 

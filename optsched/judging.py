@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from numbers import Real
+from pathlib import Path
 from typing import overload
 
 from optsched import referee
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
-from optsched.instances.plain import plain
+from optsched.instances.plain import is_frame, plain
 from optsched.registry import family_of
 from optsched.result import RESULT_FORMAT, Proof, Result, certified, parse_result
 from optsched.schedules.base import Evaluation, S, Schedule, Violation
@@ -38,7 +40,7 @@ def check(instance: Instance, decided: Schedule | Result | Mapping[str, object])
     OptschedError
         The schedule is of another family.
     """
-    read = _read(instance, decided)
+    read = read_decided(instance, decided)
     return read.verify(instance) if isinstance(read, Result) else referee.check(instance, read)
 
 
@@ -64,7 +66,7 @@ def evaluate(instance: Instance, decided: Schedule | Result | Mapping[str, objec
     OptschedError
         The schedule is of another family, or names what the instance does not have.
     """
-    read = _read(instance, decided)
+    read = read_decided(instance, decided)
     return referee.evaluate(instance, read.best if isinstance(read, Result) else read)
 
 
@@ -107,7 +109,7 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, object], bound
     >>> optsched.certify(instance, {"starts": []}, bound=optsched.solve(instance)).gap > 1
     True
     """
-    clock, read = Clock(), _read(instance, schedule)
+    clock, read = Clock(), read_decided(instance, schedule)
     if isinstance(read, Result):
         read = read.best
     broken = referee.check(instance, read)
@@ -127,8 +129,15 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, object], bound
     )
 
 
-def expect_instance(given: object) -> None:
+def expect_instance(given: object, way: str | None = None) -> None:
     """Refuse what is no instance, a file name for instance.
+
+    Parameters
+    ----------
+    given
+        What may be one.
+    way
+        What was probably wanted, for the message.
 
     Raises
     ------
@@ -136,7 +145,7 @@ def expect_instance(given: object) -> None:
         It is none.
     """
     if not isinstance(given, Instance):
-        raise OptschedError(f"expected an instance, got {given!r:.60}; optsched.load(FILE) reads one")
+        raise OptschedError(f"expected an instance, got {given!r:.60}; {way or 'optsched.load(FILE) reads one'}")
 
 
 def bound_of(instance: Instance, kind: str | None, bound: float | Result | None) -> tuple[float | None, Proof | None]:
@@ -148,8 +157,9 @@ def bound_of(instance: Instance, kind: str | None, bound: float | Result | None)
         It is of another instance, of what another kind of schedule is judged by, does not pass the referee, or is no number.
     """
     if not isinstance(bound, Result):
-        if bound is not None and not isfinite(bound):
-            raise OptschedError(f"a bound is a finite number, got {bound}")
+        if bound is not None and not (isinstance(bound, Real) and isfinite(bound)):
+            file = "; optsched.load_result(FILE) reads one" if isinstance(bound, str | Path) else ""
+            raise OptschedError(f"a bound is a finite number or a result, got {bound!r:.60}{file}")
         return bound, None
     if bound.instance.sha256 != instance.sha256:
         raise OptschedError(f"the bound is of {bound.instance.name!r}, not of the instance {instance.name!r} given")
@@ -162,13 +172,30 @@ def bound_of(instance: Instance, kind: str | None, bound: float | Result | None)
     return bound.bound, bound.proof
 
 
-def _read(instance: Instance, decided: Schedule | Result | Mapping[str, object]) -> Schedule | Result:
+def read_decided(instance: Instance, decided: Schedule | Result | Mapping[str, object]) -> Schedule | Result:
+    """A schedule or a result, also from the JSON object of one.
+
+    Raises
+    ------
+    InputError
+        The mapping is no schedule of the instance's family: one line with the place and what would be right.
+    OptschedError
+        It is none of these.
+    """
     expect_instance(instance)
     if isinstance(decided, Schedule | Result):
         return decided
     if not isinstance(decided, Mapping):
-        kinds = "a schedule, a result, or the JSON object of one"
-        raise OptschedError(f"expected {kinds}, got {type(decided).__name__}: {decided!r:.40}")
+        kind = f"got {type(decided).__name__}" + ("" if is_frame(decided) else f": {decided!r:.40}")
+        raise OptschedError(f"expected a schedule, a result, or the JSON object of one, {kind}{_way(instance, decided)}")
     if decided.get("format") == RESULT_FORMAT:
         return parse_result(decided, "result")
-    return referee.parse(instance.problem, plain(decided), "schedule")
+    return referee.read(instance, plain(decided), "schedule")
+
+
+def _way(instance: Instance, decided: object) -> str:
+    """How a frame or a list of entries becomes a schedule, as the end of a message."""
+    if is_frame(decided):
+        return f"; {referee.reader(instance)}.from_frame reads one"
+    field = next(iter(family_of(instance).schedules[0].model_fields))
+    return f'; a dict takes it: {{"{field}": [...]}}' if isinstance(decided, list) else ""

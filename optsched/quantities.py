@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from itertools import pairwise
 from numbers import Real
 from operator import index
 from typing import SupportsIndex, cast
@@ -16,9 +18,11 @@ PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|min|s|m|h|d)")
 
 def seconds(text: str) -> float | None:
     """Seconds of `90s`, `5m`, `1h30m` or `2d`; None where it is no duration."""
-    word = text.strip().lower()
+    word = text.strip()
     parts = PART.findall(word)
-    if not parts or "".join(number + unit for number, unit in parts) != word:
+    units = [SECONDS[unit] for _, unit in parts]
+    falling = all(larger > smaller for larger, smaller in pairwise(units))  # 1m1h is a slip, whatever was meant
+    if not parts or not falling or "".join(number + unit for number, unit in parts) != word:
         return None
     return sum(float(number) * SECONDS[unit] for number, unit in parts)
 
@@ -95,7 +99,7 @@ def read_seed(value: object) -> int:
     Parameters
     ----------
     value
-        A whole number.
+        A whole number from 0 on.
 
     Raises
     ------
@@ -103,9 +107,30 @@ def read_seed(value: object) -> int:
         It is none.
     """
     try:
-        return index(cast(SupportsIndex, value))
+        seed = index(cast(SupportsIndex, value))
     except TypeError:
-        raise OptschedError(f"a seed is a whole number, got {value!r:.60}") from None
+        seed = -1
+    if seed < 0:
+        raise OptschedError(f"a seed is a whole number from 0 on, got {value!r:.60}")
+    return seed
+
+
+def read_options(value: object) -> dict[str, object]:
+    """Options by name.
+
+    Parameters
+    ----------
+    value
+        A dict, or None.
+
+    Raises
+    ------
+    OptschedError
+        It is none.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise OptschedError(f"options are a dict of values by name, got {value!r:.60}")
+    return dict(value or {})
 
 
 def _number(value: object) -> float | None:

@@ -20,9 +20,24 @@ def parse(problem: str, raw: dict[str, object], path: str | Path) -> Schedule:
     InputError
         One line with the file, the place and what would be right.
     """
+    return validated(_kind(problem, raw), raw, path)
+
+
+def read(instance: Instance, raw: dict[str, object], path: str | Path) -> Schedule:
+    """The same for a decision about an instance, which may leave out what follows from the rest (`Schedule.read`).
+
+    Raises
+    ------
+    InputError
+        One line with the file, the place and what would be right.
+    """
+    kind = _kind(instance.problem, raw)
+    return of_family(instance.problem, lambda family: kind.read(instance, raw, path))
+
+
+def _kind(problem: str, raw: dict[str, object]) -> type[Schedule]:
     kinds = family(problem).schedules
-    fitting = [kind for kind in kinds if set(kind.model_fields) & set(raw)]
-    return validated(fitting[0] if fitting else kinds[0], raw, path)
+    return next((kind for kind in kinds if set(kind.model_fields) & set(raw)), kinds[0])
 
 
 def evaluate(instance: Instance, schedule: Schedule) -> Evaluation:
@@ -61,12 +76,12 @@ def expect_schedule(instance: Instance, schedule: object) -> Schedule:
     if not isinstance(schedule, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)
         said = f"{instance.problem} is decided by a {expected}, got a {type(schedule).__name__}"
-        raise OptschedError(said + (f"; {_reader(instance)} reads one" if isinstance(schedule, Mapping) else ""))
+        raise OptschedError(said + (f"; {reader(instance)}.from_dict reads one" if isinstance(schedule, Mapping) else ""))
     return schedule
 
 
-def _reader(instance: Instance) -> str:
-    """What makes a schedule of a dict, as a user types it."""
+def reader(instance: Instance) -> str:
+    """The class that decides an instance, as a user types it."""
     first = family_of(instance).schedules[0]
     own = instance.problem in own_families()
-    return f"optsched.{instance.problem}.Schedule.from_dict" if own else f"{first.__name__}.from_dict"
+    return f"optsched.{instance.problem}.Schedule" if own else first.__name__

@@ -156,6 +156,10 @@ class Result(Data, Generic[S_co]):
         OptschedError
             There is no schedule, no instance, or another one.
         """
+        if instance is not None:
+            from optsched.judging import expect_instance  # here: it needs this module
+
+            expect_instance(instance, "plot().savefig(FILE) writes a picture" if isinstance(instance, str | Path) else None)
         given = instance or self._origin.instance
         if given is None:
             raise OptschedError("this result was read from a file or made by another process: plot(instance) with its instance")

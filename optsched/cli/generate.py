@@ -10,7 +10,7 @@ import click
 from optsched.cli._emit import check_output, emit
 from optsched.cli._options import all_of, asked, files, given_options
 from optsched.cli._verbs import Group
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, RecordError
 from optsched.origins import Scenario, origins
 
 if TYPE_CHECKING:
@@ -56,16 +56,13 @@ def _made(scenario: Scenario[Instance]) -> Callable[..., None]:
 
     def run(output: str | None, as_json: bool, seed: int, **given: object) -> None:
         check_output(output, files(given, scenario.options))
-        from pydantic import ValidationError
-
         try:
             made = scenario.load()(seed=seed, **given_options(given, scenario.options))
-        except OptschedError:
-            raise
-        except (ValueError, OverflowError, ArithmeticError) as error:  # pydantic's errors are ValueErrors
-            where = ".".join(map(str, error.errors()[0]["loc"])) if isinstance(error, ValidationError) else ""
-            text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-            raise OptschedError(f"these parameters make no valid instance: {where}{': ' if where else ''}{text}") from None
+        except RecordError as error:
+            place = f"{error.place}: " if error.place else ""
+            raise OptschedError(f"these parameters make no valid instance: {place}{error.problem}") from None
+        except (ValueError, OverflowError, ArithmeticError) as error:
+            raise OptschedError(f"these parameters make no valid instance: {error}") from None
         emit(made, output, as_json)
 
     return run

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Generic, Literal, NoRetur
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeVar  # it comes with pydantic; `default` is of Python 3.13
+
+from optsched.errors import OptschedError, RecordError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,28 @@ class Data(BaseModel):
     """An immutable record that refuses unknown keys, wrong types, NaN and infinities."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    if not TYPE_CHECKING:  # a type checker knows the fields
+
+        def __init__(self, /, **fields: object) -> None:
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                from optsched.instances.files import refused  # here: it needs this module
+
+                kind, wrong = type(self), refused(error, fields, type(self).__name__)
+                lists = issubclass(kind, Tabular) and error.errors()[0]["type"] == "tuple_type"
+                hint = f"; {kind.__name__}.from_dict takes lists too" if lists else ""
+                raise RecordError(kind.__name__, wrong.place, wrong.problem + hint) from None
+
+        __init__.__pydantic_base_init__ = True  # or pydantic would call it for every record of a file
+
+        def __setattr__(self, name: str, value: object) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValidationError:
+                wrong = "is frozen: model_copy(update={...}) makes another record"
+                raise RecordError(type(self).__name__, name, wrong) from None
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy with some fields replaced (not validated); cached columns and hashes are not carried over."""
@@ -80,6 +104,8 @@ class Tabular(Data):
         InputError
             One line with the place, what is wrong and what would be right.
         """
+        if not isinstance(fields, Mapping):
+            raise OptschedError(f"{cls.__name__}.from_dict takes a dict of fields, got {type(fields).__name__}: {fields!r:.40}")
         return cls._made(fields, f"{cls.__name__}.from_dict")
 
     @classmethod

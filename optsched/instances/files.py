@@ -58,12 +58,17 @@ def validated(model: type[Model], raw: dict[str, object], path: str | Path) -> M
         # JSON mode reads lists as tuples while everything else stays strict.
         return model.model_validate_json(pydantic_core.to_json(raw, inf_nan_mode="constants"))
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False)
-        place, problem = describe(faults[0], raw)
-        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-        raise InputError(path, place, problem + more) from None
+        raise refused(error, raw, path) from None
     except ValueError as error:
         raise InputError(path, "", str(error)) from None
+
+
+def refused(error: ValidationError, raw: dict[str, object], path: str | Path) -> InputError:
+    """One line that names the first fault."""
+    faults = error.errors(include_url=False, include_context=False)
+    place, problem = describe(faults[0], raw)
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return InputError(path, place, problem + more)
 
 
 def describe(fault: ErrorDetails, raw: object) -> tuple[str, str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar, Literal, Self
 
 from typing_extensions import TypeVar  # `default` is of Python 3.13
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Tabular
+from optsched.files import read_bytes, write_bytes
+from optsched.instances.base import Instance, Tabular
+from optsched.instances.files import parse_object, validated
 
 TOLERANCE = 1e-6  # relative; two figures closer than that are the same figure
 ROUNDING = 1e-12  # absolute, for figures that should be zero
@@ -28,6 +32,61 @@ class Schedule(Tabular):
     """
 
     objective_kind: ClassVar[Literal["proxy", "realised"] | None] = None
+
+    @classmethod
+    def read(cls, instance: Instance, fields: dict[str, object], where: str | Path) -> Self:
+        """A decision about an instance from the fields of its file; a family in which some follow from others adds them.
+
+        Parameters
+        ----------
+        instance
+            What was given.
+        fields
+            As in the JSON file.
+        where
+            The file, for messages.
+
+        Raises
+        ------
+        InputError
+            One line with the place, what is wrong and what would be right.
+        """
+        return validated(cls, fields, where)
+
+    def to_dict(self) -> dict[str, object]:
+        """The schedule as a JSON object; `from_dict`, `optsched.check` and `optsched.certify` take it."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def save(self, path: str | Path) -> None:
+        """Write to ``.json`` or ``.json.gz``, atomically: a file that ``optsched check`` and ``optsched plot`` take.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            It cannot be written.
+        """
+        write_bytes(path, (json.dumps(self.to_dict(), ensure_ascii=False) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            A ``.json`` or ``.json.gz``.
+
+        Raises
+        ------
+        InputError
+            One line with the file, the place and what would be right.
+        """
+        return validated(cls, parse_object(read_bytes(path), path), path)
 
     @property
     def jobs_run(self) -> int:

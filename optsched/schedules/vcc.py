@@ -6,10 +6,12 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from fractions import Fraction
 from math import fsum
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from optsched.instances.base import Data, Floats, Natural
+from optsched.instances.base import Data, Floats, Instance, Natural
 from optsched.instances.grid import CANCELLED, exact, share_of, tally
 from optsched.instances.vcc import VccInstance
 from optsched.schedules.base import Evaluation, Schedule, Violation, entry
@@ -30,6 +32,31 @@ class VccSchedule(Schedule):
 
     cap: tuple[float, ...]
     starts: tuple[Start, ...]
+
+    @classmethod
+    def read(cls, instance: Instance, fields: dict[str, object], where: str | Path) -> Self:
+        """A decision from the fields of its file, of which caps are enough: what the queue starts follows from them.
+
+        Parameters
+        ----------
+        instance
+            What was given.
+        fields
+            As in the JSON file; ``starts`` may be left out.
+        where
+            The file, for messages.
+
+        Raises
+        ------
+        InputError
+            One line with the place, what is wrong and what would be right.
+        """
+        if "starts" in fields:
+            return super().read(instance, fields, where)
+        assert isinstance(instance, VccInstance)
+        given = super().read(instance, {**fields, "starts": []}, where)
+        whole = len(given.cap) == instance.horizon and not cap_violations(given.cap)  # else that is what the referee names
+        return given.model_copy(update={"starts": simulate_queue(instance, given.cap).starts}) if whole else given
 
     @property
     def jobs_run(self) -> int:

@@ -215,8 +215,10 @@ def test_limits_as_typed(examples: Path) -> None:
         ({"gap": "5"}, "5 would be 500 %: write 5% or 0.05 for 5 per cent"),
         ({"gap": "small"}, "'small' is no gap"),
         ({"gap": -0.5}, "gap must be a number from 0 on"),
-        ({"seed": "a"}, "a seed is a whole number, got 'a'"),
-        ({"seed": 1.5}, "a seed is a whole number, got 1.5"),
+        ({"seed": "a"}, "a seed is a whole number from 0 on, got 'a'"),
+        ({"seed": 1.5}, "a seed is a whole number from 0 on, got 1.5"),
+        ({"seed": -1}, "a seed is a whole number from 0 on, got -1"),
+        ({"options": "x"}, "options are a dict of values by name, got 'x'"),
     ):
         with pytest.raises(OptschedError, match=f"^{said}"):
             optsched.solve(instance, "greedy", **given)

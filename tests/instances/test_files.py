@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.errors import InputError
 from optsched.instances.base import Instance
 from optsched.instances.files import dumps, save
 from optsched.reading import load, parse, schema
@@ -67,7 +68,7 @@ def test_schema_takes_the_examples(examples: Path, name: str) -> None:
 
 def test_instances_are_immutable(examples: Path) -> None:
     instance = load(examples / "geo-small.json")
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(InputError, match="frozen"):
         instance.horizon = 3  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="read-only"):
         instance.columns.gpus[0] = 9  # type: ignore[attr-defined]
