@@ -22,6 +22,8 @@ def percent(gap: float | None) -> str:
     """A relative gap in per cent."""
     if gap is None:
         return "-"
+    if gap > 1e4:  # of an objective near nothing
+        return "> 1e6 %"
     return "0 %" if gap == 0 else f"{100 * gap:.3g} %" if gap >= 1e-8 else "< 1e-6 %"
 
 

@@ -66,6 +66,16 @@ def result(file: str) -> Result:
     return read(file, lambda path: of_kind(path, optsched.load_result))
 
 
+def result_or_schedule(file: str) -> Result | dict[str, object]:
+    """A result, or a bare schedule as it stands in the file."""
+    from optsched.files import read_bytes
+    from optsched.instances.files import parse_object
+    from optsched.result import load_result
+
+    raw = parse_object(read_bytes(file), file)
+    return of_kind(file, load_result) if "format" in raw or "schedule" in raw else raw
+
+
 def of_kind(path: str, reader: Callable[[str], T]) -> T:
     """What a reader makes of a file.
 

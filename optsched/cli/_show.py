@@ -48,7 +48,7 @@ def show_certificate(out: Console, instance: Instance, result: Result) -> None:
     """Components, objective, bound, gap and times of a result."""
     rows = [[name, number(value), instance.unit] for name, value in result.components.items()]
     kind = f" ({result.objective_kind})" if result.objective_kind else ""
-    rows.append(["objective", number(result.objective), f"{instance.unit}{kind}, by the referee"])
+    rows.append(["objective", number(result.objective), f"{instance.unit}{kind}, by the referee".removeprefix(", ").strip()])
     rows.append(["bound", number(result.bound), "proven" if result.bound is not None else _unproven(result)])
     rows.append(["gap", percent(result.gap), ""])
     if result.schedule is not None:

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import sys
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ def flushed() -> OSError | None:
     except OSError as error:
         return error
     return None if _output is None else _output.failed
+
+
+def aside(wanted: bool) -> AbstractContextManager[object]:
+    """While somebody else's code runs: what it prints goes to standard error, where standard output is for JSON alone."""
+    return contextlib.redirect_stdout(sys.stderr) if wanted else contextlib.nullcontext()
 
 
 def left() -> bool:

@@ -100,7 +100,7 @@ def _told(
         return 1
     for name, value in judged.components.items():
         say(out, f"{name:>14}  {number(value)}")
-    out.print(f"{'objective':>14}  {number(judged.objective)} {instance.unit}")
+    say(out, f"{'objective':>14}  {number(judged.objective)} {instance.unit}".rstrip())
     if given is not None:
         say(out, f"{'bound':>14}  {number(given)} as given")
         say(out, f"{'gap':>14}  {percent(gap)} to the better bound")
@@ -110,18 +110,15 @@ def _told(
 
 def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | None, list[Violation], str]:
     """Schedule, bound and violations of a result or a bare schedule, and a few words on the bound of a result."""
-    from optsched.files import read_bytes
-    from optsched.instances.files import parse_object
-    from optsched.referee import check, parse
-    from optsched.result import load_result
+    from optsched.referee import check, read
 
-    raw = parse_object(read_bytes(file), file)
-    if "format" not in raw and "schedule" not in raw:
-        schedule = parse(instance.problem, raw, file)
+    result = _input.result_or_schedule(file)
+    if isinstance(result, dict):
+        schedule = read(instance, result, file)
         return schedule, None, check(instance, schedule), ""
-    result = _input.of_kind(file, load_result)
     found = result.verify(instance)
-    words = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}, {result.termination}"
+    gap = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}"
+    words = f"{'no bound was proven' if result.bound is None else gap}, {result.termination}"
     words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
     proven = None if found else _proven(instance, result)
     found += [] if found else _beyond(instance, result, proven)

@@ -48,7 +48,7 @@ def command(result_file: str, output: str, instance_file: str | None, convergenc
     _input.once(result_file, instance_file)
     from optsched.result import Result
 
-    given = _input.read(result_file, _result_or_schedule)
+    given = _input.read(result_file, _input.result_or_schedule)
     if not isinstance(given, Result):
         figure, name = _schedule(given, result_file, instance_file, convergence)
     elif convergence:
@@ -60,16 +60,6 @@ def command(result_file: str, output: str, instance_file: str | None, convergenc
         click.echo(json.dumps({"file": output, "instance": name, "title": figure.get_suptitle()}))
     else:
         click.echo(f"{path}: {name}", err=True)
-
-
-def _result_or_schedule(file: str) -> Result | dict[str, object]:
-    """A result, or a bare schedule as it stands in the file."""
-    from optsched.files import read_bytes
-    from optsched.instances.files import parse_object
-    from optsched.result import load_result
-
-    raw = parse_object(read_bytes(file), file)
-    return _input.of_kind(file, load_result) if "format" in raw or "schedule" in raw else raw
 
 
 def _result(result: Result, result_file: str, instance_file: str | None) -> Figure:
@@ -90,7 +80,7 @@ def _sound(result: Result, result_file: str, instance_file: str | None) -> Insta
 
 def _schedule(raw: dict[str, object], file: str, instance_file: str | None, convergence: bool) -> tuple[Figure, str]:
     """A schedule by hand, and its instance's name."""
-    from optsched.referee import check, parse
+    from optsched.referee import check, read
     from optsched.registry import family_of
 
     shown = _input.shown(file)
@@ -99,7 +89,7 @@ def _schedule(raw: dict[str, object], file: str, instance_file: str | None, conv
     if instance_file is None:
         raise InputError(shown, "", "is no result; if it is a bare schedule, give its instance with --instance FILE")
     instance = _input.instance(instance_file)
-    schedule = parse(instance.problem, raw, shown)
+    schedule = read(instance, raw, shown)
     if found := check(instance, schedule):
         raise InputError(shown, "", f"does not pass the referee: {found[0]}; see `optsched check`")
     return family_of(instance).draw(instance, schedule), instance.name

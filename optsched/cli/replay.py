@@ -17,6 +17,7 @@ from optsched.cli._durations import DURATION
 from optsched.cli._lines import warn
 from optsched.cli._live import live
 from optsched.cli._show import console, show_header
+from optsched.cli._streams import aside
 from optsched.errors import InputError, OptschedError
 from optsched.interrupts import INTERRUPTED, keeping
 
@@ -154,7 +155,8 @@ def command(
     instance = _input.instance(instance_file)
     chosen = names or ("rolling",)
     past = None if history is None else _input.instance(history)
-    ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
+    with aside(as_json):
+        ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
     refuse_clashes((instance_file, history, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
@@ -176,7 +178,8 @@ def command(
     stopped: KeyboardInterrupt | None = None
     with keeping():  # what has happened is written before a request to stop counts
         try:
-            results.extend(_one(instance, policy, how) for policy in ready)
+            with aside(as_json):
+                results.extend(_one(instance, policy, how) for policy in ready)
         except KeyboardInterrupt as interrupted:
             stopped, at = interrupted, chosen[len(results)]
             results += [stopped.result] if isinstance(stopped, Interrupted) and stopped.result is not None else []

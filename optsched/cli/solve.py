@@ -15,6 +15,7 @@ from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._logging import verbose as log_to_stderr
 from optsched.cli._show import console, number, percent, show_certificate, show_header
+from optsched.cli._streams import aside
 from optsched.cli._table import Column, show
 from optsched.cli._targets import result_files
 from optsched.errors import InputError, OptschedError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from optsched.instances import Instance
     from optsched.monitor import Progress
     from optsched.result import Result
+    from optsched.schedules.base import Schedule
 
 EPILOG = """\b
 Examples:
@@ -46,7 +48,7 @@ class How(TypedDict, total=False):
     gap: float | None
     threads: int | None
     seed: int
-    start: Result | None
+    start: Result | Schedule | None
     options: dict[str, str]
 
 
@@ -67,8 +69,8 @@ class How(TypedDict, total=False):
 )
 @click.option("--gap", type=GAP, help="Stop at this relative gap, e.g. 1% or 0.01. [default: proven optimal]")
 @click.option("--threads", type=int, help="Threads of the backend. [default: the backend's own choice]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same run.")
-@click.option("--start", "start_file", metavar="RESULT", type=_input.FILE, help="Start from the schedule of a result file.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same run.")
+@click.option("--start", "start_file", metavar="RESULT", type=_input.FILE, help="Start from a result, or a bare schedule.")
 @click.option(
     "--option",
     "options",
@@ -119,8 +121,8 @@ def command(
     if not instances:
         return 2
     files, several = tuple(instances), len(files) > 1
-    targets = result_files(files, output, several)
-    how["start"] = _start(list(instances.values()), start_file)
+    targets = result_files(files, output, several, start_file)
+    how["start"] = None if start_file is None else _start(list(instances.values()), start_file)
     out = console()
     results: dict[str, Result] = {}
     for (file, instance), target in zip(instances.items(), targets, strict=True):
@@ -130,7 +132,8 @@ def command(
             warn(note)
         with keeping():
             try:
-                result = _solve(instance, quiet or verbose, how)
+                with aside(as_json):
+                    result = _solve(instance, quiet or verbose, how)
             except OptschedError as error:
                 if not several:
                     raise
@@ -208,12 +211,14 @@ def _solve(instance: Instance, silent: bool, how: How) -> Result:
         return optsched.solve(instance, progress=None if silent else told, **how)
 
 
-def _start(instances: list[Instance], start_file: str | None) -> Result | None:
-    if start_file is None:
-        return None
+def _start(instances: list[Instance], start_file: str) -> Result | Schedule:
     if len(instances) != 1:
         raise OptschedError("--start goes with a single instance")
-    start = _input.result(start_file)
+    start = _input.read(start_file, _input.result_or_schedule)
+    if isinstance(start, dict):
+        from optsched.referee import read
+
+        return read(instances[0], start, _input.shown(start_file))
     if start.problem != instances[0].problem:
         raise InputError(start_file, "problem", f"is {start.problem}, the instance is {instances[0].problem}")
     if start.schedule is None:
