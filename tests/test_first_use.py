@@ -81,7 +81,11 @@ ROWS: dict[int, tuple[str, ...]] = {
         f"{HERE}::test_a_replay_has_a_heartbeat",
         "tests/cli/test_live.py::test_verbose_is_silent_about_the_line_that_it_would_break",
     ),
-    20: ("tests/cli/test_prices.py::test_refusals_are_one_line",),
+    20: (
+        "tests/cli/test_prices.py::test_refusals_are_one_line",
+        "tests/cli/test_prices.py::test_a_data_centre_has_prices",
+        "tests/decomposition/test_vcc.py::test_prices_by_hand",
+    ),
     21: ("tests/cli/test_import_csv.py::test_a_window_does_not_begin_at_an_outlier",),
     22: ("tests/cli/test_replay.py::test_a_family_without_a_replay",),
     23: ("tests/cli/test_manners.py::test_help_loads_nothing_that_takes_time",),

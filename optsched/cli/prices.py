@@ -100,13 +100,16 @@ def _prices(instance: Instance, result: Result, result_file: str) -> Prices:
     from optsched.registry import family_of
 
     file, family = _input.shown(result_file), family_of(instance)
-    view = family.time_indexed(instance)
-    if view is None:
+    pricing = next((name for name, made in family.bounding().items() if getattr(made, "prices_capacity", False)), None)
+    if pricing is None:
         instead = "solve it again with one unit of capacity more, and compare the two objectives"
         raise InputError(file, "", f"is of {instance.problem}, whose capacity no method prices: {instead}")
     if not result.shadow_prices:
-        remedy = "; `optsched solve INSTANCE --method decomposition -o RESULT` does" * ("decomposition" in family.bounding())
-        raise InputError(file, "", f"has no prices of capacity: {result.method} works none out{remedy}")
+        remedy = f"`optsched solve INSTANCE --method {pricing} -o RESULT` does"
+        raise InputError(file, "", f"has no prices of capacity: {result.method} works none out; {remedy}")
+    view = family.time_indexed(instance)
+    if view is None:
+        return result.shadow_prices
     from optsched.decomposition.shadow_prices import as_array
 
     if as_array(view, result.shadow_prices) is None:

@@ -38,6 +38,7 @@ class Decomposition(BaseMethod[Instance]):
     """
 
     name: ClassVar[str] = "decomposition"
+    prices_capacity: ClassVar[bool] = True
 
     iterations: int = 0
 

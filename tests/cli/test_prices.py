@@ -30,6 +30,16 @@ def test_tables_and_picture(priced: Path, tmp_path: Path) -> None:
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_data_centre_has_prices(examples: Path, tmp_path: Path) -> None:
+    target = tmp_path / "v.json"
+    made = run("solve", examples / "vcc-small.json", "--method", "fluid", "-o", target, "-q")
+    assert made.returncode == 0, made.stderr
+    shown = run("prices", target, "-o", tmp_path / "p.png")
+    assert shown.returncode == 0, shown.stderr
+    assert "data centre" in shown.stdout
+    assert run("check", examples / "vcc-small.json", target).returncode == 0
+
+
 def test_json_has_both_tables(priced: Path) -> None:
     told = json.loads(run("prices", priced, "--json", "--hours", "2", "--top", "3").stdout)
     prices = json.loads(priced.read_text())["shadow_prices"]
@@ -54,6 +64,8 @@ def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> 
     run("solve", examples / "geo-small.json", "--method", "greedy", "-o", bare, "-q")
     vcc = tmp_path / "vcc.json"
     run("solve", examples / "vcc-small.json", "--method", "greedy", "-o", vcc, "-q")
+    nodes = tmp_path / "nodes.json"
+    run("solve", examples / "armida-snapshot.json", "--method", "greedy", "-o", nodes, "-q")
     raw = json.loads(priced.read_text()) | {"digest": None}
     for name, prices in (("huge", 1e308), ("negative", -1.0)):
         odd = {place: [prices] * len(row) for place, row in raw["shadow_prices"].items()}
@@ -68,7 +80,8 @@ def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> 
         ),
         ((priced, "--hours", "nan"), "--hours must be at least a slot of 60 s"),
         ((bare,), "greedy works none out; `optsched solve INSTANCE --method decomposition -o RESULT` does"),
-        ((vcc,), "is of vcc, whose capacity no method prices: solve it again with one unit of capacity more"),
+        ((vcc,), "greedy works none out; `optsched solve INSTANCE --method fluid -o RESULT` does"),
+        ((nodes,), "is of allocation, whose capacity no method prices: solve it again with one unit of capacity more"),
         ((priced, "--hours", "0"), "--hours must be at least a slot of 60 s"),
         ((priced, "-o", tmp_path / "p.txt"), "a picture ends in .png, .pdf, .svg"),
         ((tmp_path / "none.json",), "none.json"),

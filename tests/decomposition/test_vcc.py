@@ -17,6 +17,7 @@ from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
+from optsched.instances.vcc import Job, VccInstance
 from optsched.monitor import Monitor
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.referee import evaluate
@@ -125,6 +126,36 @@ def test_the_fluid_is_a_relaxation() -> None:
         assert result.verify(instance) == []
         tight += result.bound >= best - noise  # type: ignore[operator]
     assert tight >= 30
+
+
+@pytest.mark.parametrize(("capacity", "price"), [(1.0, 0.9), (2.0, 0.9), (3.0, 0.0)])
+def test_prices_by_hand(capacity: float, price: float) -> None:
+    """Three NCU for an hour at 0.1 now, 1 later: one more place now saves 0.9, a fourth nothing."""
+    jobs = tuple(Job(id=name, submitted=0, duration=1, ncu=1.0) for name in "abc")
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=capacity,
+        carbon_kg_per_kwh=(0.1, 1.0, 1.0),
+        inflexible_ncu=(0.0,) * 3,
+        unfinished_penalty_per_ncu_h=5.0,
+        jobs=jobs,
+    )
+    (row,) = (optsched.solve(instance, "fluid").shadow_prices or {}).values()
+    assert row == pytest.approx((price, 0.0, 0.0), abs=1e-9)
+
+
+def test_prices_are_what_a_little_more_room_is_worth() -> None:
+    """By finite differences of the relaxation: a thousandth of an NCU less of inflexible load in every slot."""
+    crowded = vcc(days=2, jobs=120, load=0.9, seed=6101)
+    step = 1e-3
+    roomier = crowded.model_copy(update={"inflexible_ncu": tuple(load - step for load in crowded.inflexible_ncu)})
+    first, second = (optsched.solve(instance, "fluid") for instance in (crowded, roomier))
+    assert first.bound is not None
+    assert second.bound is not None
+    saved = first.bound - second.bound - step * sum(crowded.carbon_kg_per_kwh)  # what the load itself took
+    (row,) = (first.shadow_prices or {}).values()
+    assert sum(row) > 0.1
+    assert saved / step == pytest.approx(sum(row), rel=0.02)
 
 
 def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPatch) -> None:

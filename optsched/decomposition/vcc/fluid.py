@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
@@ -14,12 +14,20 @@ from optsched.schedules.base import Schedule
 from optsched.schedules.vcc import VccSchedule
 from optsched.starts import best_start, better
 
+if TYPE_CHECKING:
+    from optsched.instances.base import Floats
+    from optsched.models.vcc.fluid import Fluid
+    from optsched.solvers import LinearForm
+
+PLACE = "data centre"
+
 
 @dataclass(frozen=True)
 class FluidBound(BaseMethod[VccInstance]):
     """Fluid relaxation: the bound of a linear program, and its starts rounded to jobs."""
 
     name: ClassVar[str] = "fluid"
+    prices_capacity: ClassVar[bool] = True
 
     def search(self, call: Call[VccInstance]) -> Found:
         """Solve the relaxation and round it; the better of that and the start.
@@ -39,6 +47,7 @@ class FluidBound(BaseMethod[VccInstance]):
         monitor = call.monitor()
         found: list[tuple[VccSchedule, float | None]] = []
         ended: list[SolverResult] = []
+        prices: list[dict[str, tuple[float, ...]]] = []
 
         def work() -> None:
             model = Fluid(instance)
@@ -51,6 +60,8 @@ class FluidBound(BaseMethod[VccInstance]):
             ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)
+                if outcome.duals is not None:
+                    prices.append({PLACE: worth(model, form, outcome.duals)})
                 found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale))
 
         run_with_deadline(work, monitor, call.until)
@@ -61,6 +72,27 @@ class FluidBound(BaseMethod[VccInstance]):
             "completed" if found else ended[0].termination if ended else monitor.stopping or "time_limit",
             bound=found[0][1] if found else None,
             proof=Proof(kind="duals"),
+            shadow_prices=prices[0] if prices else None,
             packages=("pyomo", "highspy"),
             message=ended[0].message if ended else None,
         )
+
+
+def worth(model: Fluid, form: LinearForm, duals: Floats) -> tuple[float, ...]:
+    """What one more NCU in each slot takes off the relaxation's objective, shape (T,).
+
+    Parameters
+    ----------
+    model
+        Solved.
+    form
+        Of the model.
+    duals
+        Of the form's rows, in its units.
+    """
+    slot = {id(row): t for t, row in model.pyomo.room.items()}
+    found = [0.0] * model.instance.horizon
+    for row, dual in zip(form.rows, duals.tolist(), strict=True):
+        if id(row) in slot:
+            found[slot[id(row)]] = max(0.0, -dual / form.scale)
+    return tuple(found)

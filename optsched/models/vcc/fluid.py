@@ -63,6 +63,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
         most = np.maximum(0.0, instance.demanded).tolist()
         m.short = pyo.Var(range(len(most)), bounds=lambda _, d: (0, most[d]))
         m.rows = pyo.ConstraintList()
+        m.room = pyo.Constraint(range(slots))
 
         def begun(c: int, t: int) -> Expression:
             return 0 if t < submitted[c] else m.begun[c, t]
@@ -89,7 +90,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
             here = [c for b in batches if b <= t for c in members[b]]
             load: Expression = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
             if here:
-                m.rows.add(load <= room[t])
+                m.room[t] = load <= room[t]
                 m.rows.add(m.empty[t] <= m.least[max(b for b in batches if b <= t), t])
             if left[t] > 1e-9 * size:
                 scale = size / float(left[t])
