@@ -36,7 +36,7 @@ def asked(option: Option, told: str | None = None, *more: str) -> Decorator:
         return click.option(*words, is_flag=True, default=option.default, show_default=bool(option.default), help=told)
     return click.option(
         *words,
-        type=_type(option.kind),
+        type=_type(option.kind, option.least),
         default=option.default,
         show_default=option.default is not None,
         multiple=option.many,
@@ -65,13 +65,15 @@ def all_of(decorators: Iterable[Decorator]) -> Decorator:
 METAVARS: dict[Kind, str] = {Path: "CSV", timedelta: "SECONDS"}
 
 
-def _type(kind: Kind) -> click.ParamType[float] | click.ParamType[str] | click.ParamType[int] | type:
+def _type(kind: Kind, least: int | None) -> click.ParamType[float] | click.ParamType[str] | click.ParamType[int] | type:
     if isinstance(kind, tuple):
         return click.Choice(kind)
     if isinstance(kind, range):
         return click.IntRange(kind.start, kind.stop - 1)
     if kind is timedelta:
         return DURATION
+    if least is not None:
+        return click.IntRange(min=least) if kind is int else click.FloatRange(min=least)
     return str if kind is Path else kind
 
 
@@ -100,7 +102,8 @@ def merged(
         told = told if len(options) > 1 else next(iter(texts))
         one = next(iter(of.values()))
         metavar = one.metavar if len({option.metavar for option in of.values()}) == 1 else "VALUE"
-        shared = replace(one, default=None, metavar=metavar)
+        least = one.least if len({option.least for option in of.values()}) == 1 else None
+        shared = replace(one, default=None, metavar=metavar, least=least)
         found.append(asked(shared, told, *aliases.get(one.name, ())))
     return found
 

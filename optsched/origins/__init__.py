@@ -48,6 +48,8 @@ class Option:
         What stands for its value in help.
     word
         The option's own word, where that is not the keyword.
+    least
+        The smallest number that is allowed.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Option:
     many: bool = False
     metavar: str | None = None
     word: str | None = None
+    least: int | None = None
 
     @property
     def flag(self) -> str:
@@ -264,4 +267,8 @@ def generate(scenario: str, seed: int = 0, **options: object) -> Instance:
     for word in options:
         if word not in words:
             raise OptschedError(f"{scenario} has no option {word!r}{meant(word, words, 'it has')}")
+    for option in known[scenario].options:
+        given = options.get(option.name)
+        if option.least is not None and isinstance(given, int | float) and not given >= option.least:
+            raise OptschedError(f"{option.name}: is {given!r}, expected at least {option.least}")
     return known[scenario].load()(seed=seed, **options)

@@ -99,7 +99,8 @@ class KnapsackFamily(Family[Knapsack, Chosen]):
         return {"binaries": Binaries}
 
     def origins(self) -> Origins[Knapsack]:
-        return Origins({"knapsack-random": Scenario("Random jobs.", (Option("jobs", "In all.", int, 5),), lambda: random_jobs)})
+        options = (Option("jobs", "In all.", int, 5, least=1),)
+        return Origins({"knapsack-random": Scenario("Random jobs.", options, lambda: random_jobs)})
 
 
 FAMILY = KnapsackFamily()

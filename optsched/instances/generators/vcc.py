@@ -9,6 +9,7 @@ from optsched.instances.vcc import Job, VccInstance
 
 LARGEST_SHARE = 0.25  # of what is free, for one job
 ROUNDS = 30
+MEAN_HOURS, MARGIN = 2.0, 1.5  # of a job within the horizon; for drawing shorter ones
 
 
 def vcc(
@@ -48,11 +49,17 @@ def vcc(
     ncu = rng.lognormal(0.0, 0.8, jobs)
     free = float((capacity - inflexible).sum())
     inside = np.minimum(duration, slots - submitted)
+    largest = LARGEST_SHARE * float((capacity - inflexible).min())
     for _ in range(ROUNDS):  # what is cut from the largest jobs goes to the others
         ncu *= load * free / float((ncu * inside).sum())
-        ncu = np.clip(ncu, 1e-6 * capacity, LARGEST_SHARE * float((capacity - inflexible).min()))
+        ncu = np.clip(ncu, 1e-6 * capacity, largest)
     if float((ncu * inside).sum()) < 0.99 * load * free:
-        raise OptschedError(f"{jobs} jobs cannot ask for a load of {load:g} over {days} days: more jobs, or a lower load")
+        enough = int(np.ceil(MARGIN * load * free / (largest * MEAN_HOURS)))
+        possible = largest * float(inside.sum()) / free / 1.1  # with some room for the rounds above
+        raise OptschedError(
+            f"{jobs} jobs cannot ask for a load of {load:g} over {days} days: "
+            f"take about {enough} jobs, or a load of {possible:.2g}"
+        )
     columns = (submitted.tolist(), duration.tolist(), [float(f"{n:.9g}") for n in ncu.tolist()])
     return VccInstance(
         name=f"vcc-D{days}-J{jobs}-l{load:g}{'-preempt' if preempt else ''}-s{seed}",
