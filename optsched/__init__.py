@@ -200,6 +200,11 @@ def solve(
     CertificateError
         The method is wrong: its schedule breaks a rule, or beats its bound.
 
+    Notes
+    -----
+    Ctrl-C while it searches ends the search, not the program: the result has the best schedule so far, and its termination is
+    ``interrupted``. What can neither be asked nor ended, as somebody else's function, passes the KeyboardInterrupt on.
+
     Examples
     --------
     >>> import optsched
@@ -313,6 +318,8 @@ def replay(
     ------
     OptschedError
         A name or setting that cannot be used, or a policy that failed (`PolicyFailed`).
+    KeyboardInterrupt
+        Ctrl-C ends the replay, with ``result`` (None where what happened is no whole schedule) and ``decisions`` so far.
 
     Examples
     --------
@@ -369,9 +376,9 @@ def compare(
     instance
         What is given.
     methods
-        Names of `methods`, methods, or heuristics, as `solve` takes them.
+        Names of `methods`, methods, or heuristics, as `solve` takes them; or a single one.
     policies
-        Names of `policies`, or policies, as `replay` takes them.
+        Names of `policies`, or policies, as `replay` takes them; or a single one.
     **options
         ``time_limit`` (of each method, as `solve` takes it), ``seed``, ``bound``, ``on_failure``, and what `replay` takes; see
         `optsched.analysis.gaps.compare`.
@@ -385,6 +392,8 @@ def compare(
     ------
     OptschedError
         A name or setting that cannot be used, or a policy that failed.
+    KeyboardInterrupt
+        Ctrl-C ends the comparison, with the ``table`` so far.
     """
     from optsched.analysis.gaps import compare as compared
     from optsched.judging import expect_instance

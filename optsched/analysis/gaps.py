@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Never
+from typing import TYPE_CHECKING, Literal, Never, TypeAlias, TypeVar, cast, get_args
 
 from optsched.analysis.bounds import Bound, bounded, given_bound, quick_bound
 from optsched.analysis.metrics import METRICS, metrics
 from optsched.custom import as_method
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
-from optsched.methods import Method, method
+from optsched.methods import Method, method, own_names
 from optsched.quantities import read_seconds, read_seed
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import Prepared, Tell, prepared, replay
 from optsched.rolling.policy import AnyPolicy, Settings
 from optsched.rolling.run import OnFailure
 from optsched.schedules.base import Schedule
-from optsched.stop import Stop
+from optsched.stop import Clock, Stop
 
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
+AnyMethod: TypeAlias = str | Method[Never] | Callable[..., Schedule | Mapping[str, object]]
+COUNTED = ("decisions", "fallbacks", "out_of_time", "overruled")  # of a replay
+Row: TypeAlias = dict[str, str | float | None]
+LOGGER = logging.getLogger(__name__)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A comparison that was asked to stop.
+
+    Attributes
+    ----------
+    table : the rows of what had ended by then, against the bounds that these have proven.
+    """
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        super().__init__(f"interrupted after {len(table)} rows")
+        self.table = table
+
 
 def compare(
     instance: Instance,
-    methods: Iterable[str | Method[Never] | Callable[..., Schedule | Mapping[str, object]]] = (),
+    methods: Iterable[AnyMethod] = (),
     policies: Iterable[str | AnyPolicy] = (),
     *,
     time_limit: float | str | None = 60.0,
@@ -50,9 +70,9 @@ def compare(
     instance
         What is given.
     methods
-        Names of ``optsched methods``, methods, or heuristics.
+        Names of ``optsched methods``, methods, or heuristics; or a single one.
     policies
-        Names of ``optsched replay --help``, or objects with ``reset(seed)`` and ``decide(snapshot)``.
+        Names of ``optsched replay --help``, or objects with ``reset(seed)`` and ``decide(snapshot)``; or a single one.
     time_limit
         Seconds of each method, or text as ``"5m"``; None for none.
     seed
@@ -62,14 +82,16 @@ def compare(
         replays are held against the family's bound on whoever knows everything, or a better one of the methods.
     on_failure
         Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
-        happened was not its doing. Nor has one whose every decision took longer than its budget.
+        happened was not its doing. Nor has one whose every decision took longer than its budget. Where a method of somebody
+        else's fails, ``raise`` ends with its error; with ``fallback`` its row ends in ``error``, without figures, and a warning
+        says why.
     forecast, period_s, window_s, replan_s, budget_s, history, guard, log, progress
         Of all replays, as `optsched.replay` takes them; of these, policies are given what they take.
 
     Returns
     -------
     pandas.DataFrame
-        A row each, methods first and failed policies last, with
+        A row each, methods first, and what failed last, with
 
         - ``name`` of the method or policy;
         - ``objective``, by the referee, in the objective's unit; None for a policy that failed;
@@ -86,6 +108,8 @@ def compare(
         A policy raised, or decided what cannot be carried out.
     OptschedError
         A name, a bound or a setting that cannot be used.
+    Interrupted
+        A KeyboardInterrupt with the ``table`` so far: Ctrl-C in one method or replay ends them all.
     """
     from optsched.analysis.table import Table  # loads pandas
 
@@ -93,15 +117,55 @@ def compare(
     period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
     settings = Settings(window, replan, budget, history, None if guard else False)
     known = None if bound is None else given_bound(instance, bound)
-    solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in methods]
-    players = prepared_all(instance, policies, settings)
-    solved = [solver(instance, stop=Stop(seconds=seconds), seed=seed) for solver in solvers]
+    if on_failure not in get_args(OnFailure):
+        raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
+    given = several(methods)
+    solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in given]
+    players = prepared_all(instance, several(policies), settings)
     how = partial(replay, instance, seed=seed, period_s=period, forecast=forecast, on_failure=on_failure)
-    played = [how(player, log=log, progress=progress) for player in players]
+    solved: list[Result] = []
+    played: list[Result] = []
+    broken: list[Row] = []
+    try:
+        for named, solver in zip(given, solvers, strict=True):
+            clock = Clock()
+            try:
+                result = solver(instance, stop=Stop(seconds=seconds), seed=seed)
+            except OptschedError as error:
+                if on_failure == "raise" or (isinstance(named, str) and named in own_names()):
+                    raise
+                broken.append(broken_row(instance, named, clock.elapsed_s(), error))
+                continue
+            if result.termination == "interrupted":
+                raise KeyboardInterrupt
+            solved.append(result)
+        played.extend(how(player, log=log, progress=progress) for player in players)
+        if played and known is None:
+            known = quick_bound(instance, seconds=0)  # without a clock: equal seeds, equal tables
+    except KeyboardInterrupt as stopped:
+        raise Interrupted(Table(rows_of(instance, solved, played, known) + broken)) from stopped
+    return Table(rows_of(instance, solved, played, known) + broken)
+
+
+def several(given: Iterable[T]) -> list[T]:
+    """What there are several of, or one: text is a single name, and so is what cannot be gone through."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [cast("T", given)]
+
+
+def rows_of(instance: Instance, solved: list[Result], played: list[Result], known: Bound | None) -> list[Row]:
+    """Methods as they come, then policies, those that failed last."""
     bounds = best_bounds(instance, solved, played, known)
     rows = [row(instance, "offline", result.method, result, bounds) for result in solved]
-    rows += [row(instance, "online", policy_of(result), result, bounds) for result in ranked(played)]
-    return Table(rows)
+    return rows + [row(instance, "online", policy_of(result), result, bounds) for result in ranked(played)]
+
+
+def broken_row(instance: Instance, named: object, seconds: float, error: OptschedError) -> Row:
+    """The row of a method that has failed, which a warning tells."""
+    name = named if isinstance(named, str) else str(getattr(named, "__name__", type(named).__name__))
+    LOGGER.warning("%s failed: %s", name, error)
+    told: Row = {"name": name, "objective": None, "bound": None, "gap": None, "kind": "offline", "termination": "error"}
+    told |= {"seconds": seconds, "instance": instance.name}
+    return told | dict.fromkeys((*COUNTED, *METRICS))
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
@@ -148,7 +212,7 @@ def ranked(results: Iterable[Result]) -> list[Result]:
 
 
 def best_bounds(instance: Instance, solved: list[Result], played: list[Result], known: Bound | None) -> dict[str | None, float]:
-    """The best bound by what it is about: methods' own, what is known, and for replays a quick one.
+    """The best bound by what it is about: methods' own, and what is known of what is realised.
 
     Raises
     ------
@@ -161,8 +225,6 @@ def best_bounds(instance: Instance, solved: list[Result], played: list[Result], 
         if result.bound is not None:
             bounds[result.objective_kind] = tighter(result.bound, bounds.get(result.objective_kind, result.bound))
     kind = played[0].objective_kind if played else None
-    if played and known is None:
-        known = quick_bound(instance, seconds=0)  # without a clock: equal seeds, equal tables
     if known is not None and (played or not any(result.objective_kind == "proxy" for result in solved)):
         bounds[kind] = tighter(known.value, bounds.get(kind, known.value))
     for result in (*solved, *played):
@@ -171,15 +233,13 @@ def best_bounds(instance: Instance, solved: list[Result], played: list[Result], 
     return bounds
 
 
-def row(
-    instance: Instance, kind: str, name: str, result: Result, bounds: dict[str | None, float]
-) -> dict[str, str | float | None]:
+def row(instance: Instance, kind: str, name: str, result: Result, bounds: dict[str | None, float]) -> Row:
     """A row of the table."""
     bound, own = bounds.get(result.objective_kind), not failed(result)
     objective = result.objective if own else None
     figures = figures_of(result)
     found = (metrics(instance, result.schedule) if own else None) or {}
-    told: dict[str, str | float | None] = {
+    told: Row = {
         "name": name,
         "objective": objective,
         "bound": bound,
@@ -189,5 +249,5 @@ def row(
         "seconds": result.timings_s.total,
         "instance": instance.name,
     }
-    told |= {word: figures.get(word) for word in ("decisions", "fallbacks", "out_of_time", "overruled")}
+    told |= {word: figures.get(word) for word in COUNTED}
     return told | {word: found.get(word) for word in METRICS}

@@ -12,8 +12,10 @@ import pandas as pd
 import pytest
 
 import optsched
+from optsched.analysis.gaps import Interrupted
 from optsched.analysis.metrics import METRICS
 from optsched.instances.generators import andreas, masac
+from optsched.monitor import Monitor
 from tests.oracle import tiny
 
 COLUMNS = ["name", "objective", "bound", "gap", "kind", "termination", "seconds", "instance"]
@@ -184,3 +186,55 @@ def test_an_interrupt_leaves_no_table_of_half_a_replay() -> None:
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "decomposition"])
+def test_an_interrupt_in_a_method_ends_the_table(method: str, monkeypatch: pytest.MonkeyPatch, examples: Path) -> None:
+    """`solve` keeps what it has; a comparison begins nothing further, and says what it had."""
+    asked, begun = Monitor.incumbent, []
+
+    def ask(self: Monitor, *given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(Monitor, "incumbent", asked)
+        answer = asked(self, *given, **more)
+        signal.raise_signal(signal.SIGINT)
+        return answer
+
+    def first(instance: Any) -> Any:
+        monkeypatch.setattr(Monitor, "incumbent", ask)
+        return {"starts": []}
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(Interrupted, match="interrupted after 1 rows") as stopped:
+            optsched.compare(optsched.load(examples / "deferrable-small.json"), [first, method, begun.append], ["fifo"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stopped.value.table["name"].tolist() == ["first"]
+    assert begun == []
+
+
+def test_a_single_name_or_object_is_one(examples: Path) -> None:
+    instance = optsched.load(examples / "deferrable-small.json")
+
+    def nothing(instance: Any) -> Any:
+        return {"starts": []}
+
+    assert optsched.compare(instance, "greedy", "fifo")["name"].tolist() == ["greedy", "fifo"]
+    assert optsched.compare(instance, nothing)["name"].tolist() == ["nothing"]  # type: ignore[arg-type]
+
+
+def test_a_method_that_fails_ends_the_table_unless_it_is_to_go_on(examples: Path, caplog: pytest.LogCaptureFixture) -> None:
+    instance = optsched.load(examples / "deferrable-small.json")
+
+    def fails(instance: Any) -> Any:
+        raise ValueError("no idea")
+
+    with pytest.raises(optsched.OptschedError, match=r"^fails raised ValueError: no idea$"):
+        optsched.compare(instance, [fails, "greedy"])
+    with caplog.at_level("WARNING", logger="optsched.analysis.gaps"):
+        table = rows(optsched.compare(instance, [fails, "greedy"], on_failure="fallback"))
+    assert [record.getMessage() for record in caplog.records] == ["fails failed: fails raised ValueError: no idea"]
+    assert list(table) == ["greedy", "fails"]
+    assert (table["fails"]["termination"], pd.isna(table["fails"]["objective"])) == ("error", True)
+    with pytest.raises(optsched.OptschedError, match="on_failure is 'raise' or 'fallback', got 'ignore'"):
+        optsched.compare(instance, ["greedy"], on_failure="ignore")
