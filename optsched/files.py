@@ -12,6 +12,7 @@ from pathlib import Path
 from optsched.errors import InputError
 from optsched.interrupts import heard
 
+JSON = (".json", ".json.gz")
 MAX_BYTES = 2**31  # a decompression bomb ends in one line, not in swap
 LINKS = 40  # to follow, as Linux does
 
@@ -23,6 +24,8 @@ def read_bytes(path: str | Path) -> bytes:
     ------
     InputError : missing, unreadable, not a gzip file, or too large.
     """
+    if not str(path):
+        raise InputError(path, "", "the name of a file is empty")
     path = Path(path)
     try:
         if path.suffix != ".gz":
@@ -83,6 +86,18 @@ def write_bytes(path: str | Path, data: bytes) -> None:
         raise  # the reader left, e.g. `| head`
     except OSError as error:
         raise InputError(path, "", f"cannot be written ({error.strerror or error})") from None
+
+
+def write_json(path: str | Path, text: str) -> None:
+    """Write JSON to what is called so, or to a device or a pipe, which may be called as it likes.
+
+    Raises
+    ------
+    InputError : another ending, or as `write_bytes`.
+    """
+    if not str(path).endswith(JSON) and not is_node(path):
+        raise InputError(path, "", f"the name must end in {' or '.join(JSON)}")
+    write_bytes(path, text.encode())
 
 
 def _replace(path: Path, data: bytes) -> None:

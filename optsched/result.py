@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny
 from optsched import report
 from optsched.certificate import InstanceReference, Origin, Proof, Termination, Timings, beats, relative_gap, settled, versions
 from optsched.errors import CertificateError, InputError, OptschedError
-from optsched.files import read_bytes, write_bytes
+from optsched.files import read_bytes, write_json
 from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, parse
@@ -197,7 +197,7 @@ class Result(Data, Generic[S_co]):
         InputError
             It cannot be written.
         """
-        write_bytes(path, (json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n").encode())
+        write_json(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
 
     def verify(self, instance: Instance) -> list[Violation]:
         """Judge the whole certificate: instance, schedule, objective, components, bound, gap and digest.

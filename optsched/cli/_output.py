@@ -9,9 +9,9 @@ from pathlib import Path
 
 from optsched.cli._input import STDIN, same
 from optsched.errors import InputError
+from optsched.files import JSON as JSON
 from optsched.files import can_be_written, is_node, read_bytes
 
-JSON = (".json", ".json.gz")
 RESULT, INSTANCE = "optsched-result/", "optsched-instance/"  # how the formats begin that a file may hold
 WORDS = {RESULT: "result", INSTANCE: "instance"}
 ARTICLES = {RESULT: "a", INSTANCE: "an"}

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Self
 from typing_extensions import TypeVar  # `default` is of Python 3.13
 
 from optsched.errors import OptschedError
-from optsched.files import read_bytes, write_bytes
+from optsched.files import read_bytes, write_json
 from optsched.instances.base import Instance, Tabular
 from optsched.instances.files import parse_object, validated
 
@@ -70,7 +70,7 @@ class Schedule(Tabular):
         InputError
             It cannot be written.
         """
-        write_bytes(path, (json.dumps(self.to_dict(), ensure_ascii=False) + "\n").encode())
+        write_json(path, json.dumps(self.to_dict(), ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import optsched
 from optsched import deferrable, vcc
+from optsched.cli._show import show_certificate
 from optsched.errors import OptschedError
 
 
@@ -89,3 +92,33 @@ def test_caps_alone_decide_what_the_queue_starts() -> None:
     assert [v.rule for v in optsched.check(instance, {"cap": [1, 1, 2]})] == ["cap is no fraction"]
     with pytest.raises(OptschedError, match=r"^schedule: cap\[1\]: must be a valid number"):
         optsched.check(instance, {"cap": [1, "x", 1]})
+
+
+def test_what_is_saved_is_called_json(tmp_path: Path) -> None:
+    result = optsched.solve(small(), "greedy")
+    for kept in (small(), result, result.best):
+        with pytest.raises(OptschedError, match=r"x\.txt: the name must end in \.json or \.json\.gz$"):
+            kept.save(tmp_path / "x.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_gap_to_nothing_is_no_long_number() -> None:
+    found = optsched.certify(small(), {"starts": []}, bound=5.0)
+    assert found.objective == 0.0
+    assert "gap > 1e6 %" in repr(found)
+
+
+def test_where_there_is_no_unit_there_is_no_gap_for_one() -> None:
+    text = io.StringIO()
+    out = Console(file=text, width=200)
+    instance = small()
+    result = optsched.solve(instance, "greedy")
+
+    class Bare(deferrable.Instance):
+        @property
+        def unit(self) -> str:
+            return ""
+
+    show_certificate(out, Bare.from_dict(instance.to_json()), result)
+    lines = {line.split()[0]: line.split()[2:] for line in text.getvalue().splitlines() if line.strip()}
+    assert lines["objective"] == ["by", "the", "referee"]

@@ -91,7 +91,7 @@ def test_durations(text: str, seconds: float) -> None:
     assert HOURS.convert(text, None, None) == pytest.approx(90 if text == "90" else seconds / 3600)
 
 
-@pytest.mark.parametrize("text", ["5x", "", "h", "nan", "inf", "1h 30", "m5", "5m3"])
+@pytest.mark.parametrize("text", ["5x", "", "h", "nan", "inf", "1h 30", "m5", "5m3", "5s5s", "1m1h", "2M"])
 def test_no_durations(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is no duration"):
         DURATION.convert(text, None, None)
