@@ -26,6 +26,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.allocation import AllocationHistory, AllocationSchedule
@@ -264,7 +265,8 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
         """One line about the size of the instance."""
         gpus = sum(node.gpus for node in self.nodes)
         return (
-            f"{len(self.known_jobs)} known jobs of {len(self.jobs)}, {len(self.nodes)} nodes with {gpus} GPUs, "
+            f"{counted(len(self.known_jobs), 'known job')} of {len(self.jobs)}, {counted(len(self.nodes), 'node')} with "
+            f"{counted(gpus, 'GPU')}, "
             f"now {self.now_s:g} s, costs count until the first job of a node ends ({self.first_ending} reading)"
             f"{', as many nodes as can be must be in use' if self.use_all_nodes else ''}"
         )

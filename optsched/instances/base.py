@@ -52,7 +52,7 @@ class Data(BaseModel):
             except ValidationError as error:
                 from optsched.instances.files import refused  # here: it needs this module
 
-                kind, wrong = type(self), refused(error, fields, type(self).__name__)
+                kind, wrong = type(self), refused(error, fields, type(self).__name__, type(self))
                 lists = issubclass(kind, Tabular) and error.errors()[0]["type"] == "tuple_type"
                 hint = f"; {kind.__name__}.from_dict takes lists too" if lists else ""
                 raise RecordError(kind.__name__, wrong.place, wrong.problem + hint) from None
@@ -285,6 +285,10 @@ class Instance(Tabular, Generic[S_co, H_co]):
     def __repr__(self) -> str:
         """Short: an instance has thousands of jobs."""
         return f"<{type(self).__name__} {self.name!r}: {self.summary()}>"
+
+    def __str__(self) -> str:
+        """As `repr`: pydantic would print every job."""
+        return repr(self)
 
 
 I = TypeVar("I", bound=Instance)  # noqa: E741 (the noun's initial)

@@ -20,6 +20,7 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import CANCELLED, exact
+from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.day_ahead import DayAheadSchedule
@@ -226,6 +227,7 @@ class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
     def summary(self) -> str:
         """One line about the size of the instance."""
         return (
-            f"{len(self.clusters)} clusters on {len(self.campuses)} campuses, {self.hours} hours, "
+            f"{counted(len(self.clusters), 'cluster')} on {counted(len(self.campuses), 'campus')}, "
+            f"{counted(self.hours, 'hour')}, "
             f"{self.demand.sum():.6g} flexible of {self.demand.sum() + self.inflexible.sum():.6g} NCU-hours"
         )

@@ -25,6 +25,7 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import Grid, Whole
+from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
@@ -165,8 +166,9 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     def summary(self) -> str:
         """One line about the size of the instance."""
         slack = self.columns.latest - self.columns.earliest
+        least, most = min(self.capacity), max(self.capacity)
+        capacity = f"{least:g} cores" if least == most else f"{least:g}..{most:g} cores"
         return (
-            f"{len(self.jobs)} jobs, {self.horizon} slots of {self.slot_s:g} s, "
-            f"capacity {min(self.capacity):g}..{max(self.capacity):g} cores, "
+            f"{counted(len(self.jobs), 'job')}, {counted(self.horizon, 'slot')} of {self.slot_s:g} s, capacity {capacity}, "
             f"mean window {slack.mean() if len(slack) else 0:.1f} slots"
         )

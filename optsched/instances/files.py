@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pydantic_core
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from optsched.errors import InputError
-from optsched.files import write_bytes
+from optsched.files import write_json
 from optsched.instances.base import Instance
 
+GZIP = b"\x1f\x8b"
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def parse_object(data: bytes, path: str | Path) -> dict[str, object]:
     """The JSON object in `data`."""
+    if data.startswith(GZIP):
+        raise InputError(path, "", "is compressed by gzip: its name must end in .gz")
     if not data.strip():
         raise InputError(path, "", "is empty, expected a JSON object")
     if data.startswith(b"\xef\xbb\xbf"):
@@ -58,17 +63,32 @@ def validated(model: type[Model], raw: dict[str, object], path: str | Path) -> M
         # JSON mode reads lists as tuples while everything else stays strict.
         return model.model_validate_json(pydantic_core.to_json(raw, inf_nan_mode="constants"))
     except ValidationError as error:
-        raise refused(error, raw, path) from None
+        raise refused(error, raw, path, model) from None
     except ValueError as error:
         raise InputError(path, "", str(error)) from None
 
 
-def refused(error: ValidationError, raw: dict[str, object], path: str | Path) -> InputError:
-    """One line that names the first fault."""
+def refused(error: ValidationError, raw: dict[str, object], path: str | Path, model: type[BaseModel]) -> InputError:
+    """One line that names the first fault: an unknown key where there is one, for what is missing is often what it meant."""
     faults = error.errors(include_url=False, include_context=False)
-    place, problem = describe(faults[0], raw)
+    fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    place, problem = describe(fault, raw)
+    if fault["type"] == "extra_forbidden":
+        *holder, key = fault["loc"]
+        near = get_close_matches(str(key), _keys(model, holder), n=1)
+        problem += f", did you mean {near[0]}?" if near else ""
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return InputError(path, place, problem + more)
+
+
+def _keys(model: type[BaseModel], place: Iterable[int | str]) -> list[str]:
+    """What the record at a place may have."""
+    for part in place:
+        field = model.model_fields.get(str(part))
+        for kind in (field.annotation, *get_args(field.annotation)) if field is not None else ():
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                model = kind
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def describe(fault: ErrorDetails, raw: object) -> tuple[str, str]:
@@ -120,7 +140,7 @@ def dumps(instance: Instance) -> bytes:
 
 def save(instance: Instance, path: str | Path) -> None:
     """Write the instance to ``.json`` or ``.json.gz``, atomically."""
-    write_bytes(path, dumps(instance))
+    write_json(path, dumps(instance).decode())
 
 
 def _readable(data: dict[str, object]) -> str:

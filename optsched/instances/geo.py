@@ -27,6 +27,7 @@ from optsched.instances.base import (
 )
 from optsched.instances.grid import exact
 from optsched.instances.network import Path, cheapest_paths
+from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.geo import GeoSchedule
@@ -301,7 +302,8 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         """One line about the size of the instance."""
         work = float(self.columns.gpus @ self.columns.duration)
         return (
-            f"{len(self.jobs)} jobs, {len(self.sites)} sites with {self.capacity.max(axis=1).sum()} GPUs, "
-            f"{self.horizon} slots of {self.slot_s:g} s, load {work / max(1, self.capacity.sum()):.2f}, "
+            f"{counted(len(self.jobs), 'job')}, {counted(len(self.sites), 'site')} with "
+            f"{counted(int(self.capacity.max(axis=1).sum()), 'GPU')}, {counted(self.horizon, 'slot')} of {self.slot_s:g} s, "
+            f"load {work / max(1, self.capacity.sum()):.2f}, "
             f"GPU power {self.gpu_power_kw:g} kW"
         )

@@ -27,6 +27,11 @@ def plain(value: object) -> object:
     return None if pandas is not None and (value is pandas.NA or value is pandas.NaT) else value
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of something: ``1 job``, ``3 jobs``; of a noun that ends in s, ``2 campuses``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
 def is_frame(value: object) -> bool:
     """Whether a value is a pandas frame; where pandas is not loaded there is none."""
     pandas = sys.modules.get("pandas")

@@ -26,6 +26,7 @@ from optsched.instances.base import (
     refuse_duplicates,
 )
 from optsched.instances.grid import Grid, Whole
+from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.vcc import VccSchedule
@@ -301,8 +302,8 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
         asked = float((jobs.ncu * np.minimum(jobs.duration, slots - jobs.submitted)).sum())
         room = float(np.maximum(0.0, self.capacity_ncu - self.inflexible - self.running).sum())
         return (
-            f"{len(self.jobs)} flexible jobs, {slots} slots of {self.slot_s:g} s, {self.capacity_ncu:g} NCU, "
-            f"flexible load {asked / max(room, 1e-9):.0%} of what the inflexible leaves"
+            f"{counted(len(self.jobs), 'flexible job')}, {counted(slots, 'slot')} of {self.slot_s:g} s, "
+            f"{self.capacity_ncu:g} NCU, flexible load {asked / max(room, 1e-9):.0%} of what the inflexible leaves"
         )
 
 

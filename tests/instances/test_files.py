@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from optsched.errors import InputError
 from optsched.instances.base import Instance
 from optsched.instances.files import dumps, save
+from optsched.origins import generate
 from optsched.reading import load, parse, schema
 from tests.oracle import tiny
 
@@ -64,6 +66,39 @@ def test_schema_takes_the_examples(examples: Path, name: str) -> None:
     jsonschema.validate(data, described)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data | {"colour": "red"}, described)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"cores":', '"core":', r'^x: jobs\[0\].core \(id ".*"\): unknown key, did you mean cores\? \(and \d+ more\)$'),
+        ('"slot_s":', '"slots":', r"^x: slots: unknown key, did you mean slot_s\?"),
+        ('"slot_s":', '"colour":', r"^x: colour: unknown key \(and 1 more\)$"),
+    ],
+)
+def test_an_unknown_key_is_named_before_what_it_meant(examples: Path, old: str, new: str, message: str) -> None:
+    text = (examples / "deferrable-small.json").read_text()
+    with pytest.raises(InputError, match=message):
+        parse(text.replace(old, new).encode(), "x")
+
+
+def test_names_that_fool(examples: Path, tmp_path: Path) -> None:
+    """A compressed file under a plain name, and no name at all."""
+    (tmp_path / "x.json").write_bytes(gzip.compress((examples / "geo-small.json").read_bytes()))
+    with pytest.raises(InputError, match=r"x.json: is compressed by gzip: its name must end in .gz$"):
+        load(tmp_path / "x.json")
+    with pytest.raises(InputError, match=r"^the name of a file is empty$"):
+        load("")
+
+
+def test_an_instance_prints_as_one_line_that_counts(examples: Path) -> None:
+    data = json.loads((examples / "deferrable-small.json").read_text())
+    one = parse(json.dumps(data | {"jobs": data["jobs"][:1], "capacity": [4] * len(data["capacity"])}).encode(), "x")
+    assert str(one) == repr(one)
+    assert ": 1 job, 24 slots of 300 s, capacity 4 cores, " in str(one)
+    assert " 12 jobs, 24 slots of 300 s, capacity 5..12 cores, " in str(load(examples / "deferrable-small.json"))
+    assert "2 clusters on 1 campus, 24 hours" in generate("day-ahead", clusters=2, campuses=1).summary()
+    assert "3 clusters on 2 campuses" in generate("day-ahead", clusters=3, campuses=2).summary()
 
 
 def test_instances_are_immutable(examples: Path) -> None:
