@@ -10,7 +10,7 @@ import click
 
 from optsched.cli import _input
 from optsched.cli._emit import check_output
-from optsched.cli._importing import COMMON, WINDOW, made, refuse_foreign, targets, window_of
+from optsched.cli._importing import COMMON, WINDOW, Families, made, refuse_foreign, targets, window_of
 from optsched.cli._options import all_of, files, given_options, merged
 from optsched.cli._own_table import read
 from optsched.errors import OptschedError
@@ -34,7 +34,7 @@ TARGETS = targets()
 
 def _epilog() -> str:
     """The fields of every family, and examples."""
-    lines = ["\b", "Fields, those in capitals needed:"]
+    lines = ["\b", "Fields and options, those in capitals needed:"]
     for name, target in TARGETS.items():
         lines += textwrap.wrap(target.fields_told, 77, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
     return "\n".join(lines) + "\n" + EXAMPLES
@@ -42,7 +42,7 @@ def _epilog() -> str:
 
 @click.command("csv", epilog=_epilog(), no_args_is_help=True)
 @click.argument("file", type=_input.FILE)
-@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="The family.")
+@click.option("--to", "target", type=Families(TARGETS), required=True, help="The family.")
 @click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Which column is which field; once for each.")
 @click.option(
     "--unit", "units", multiple=True, metavar="FIELD=UNIT", help="ms, s, min, h or d. [default: by the column's name]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from optsched.cli._emit import check_output
-from optsched.cli._importing import COMMON, WINDOW, made, refuse_foreign, targets, window_of
+from optsched.cli._importing import COMMON, WINDOW, Families, made, refuse_foreign, targets, window_of
 from optsched.cli._live import live
 from optsched.cli._options import Decorator, all_of, files, given_options, merged
 from optsched.origins import JobTarget, Reading
@@ -21,7 +21,7 @@ def _trace(kind: str, jobs: str, help_text: str, *own: Decorator, names: tuple[s
 
     @click.command(kind, help=help_text.format(", or ".join(fitting)), no_args_is_help=True)
     @click.argument("file", type=click.Path())
-    @click.option("--to", "target", type=click.Choice(list(fitting)), default=next(iter(fitting)), show_default=True)
+    @click.option("--to", "target", type=Families(fitting), default=next(iter(fitting)), show_default=True)
     @all_of([*own, WINDOW, *merged({name: target.options for name, target in fitting.items()}, ALIASES), COMMON])
     def imported(file: str, target: str, output: str | None, as_json: bool, skip_bad: bool, seed: int, **given: object) -> None:
         check_output(output, [file, *(name for of in fitting.values() for name in files(given, of.options))])

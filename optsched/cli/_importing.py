@@ -11,7 +11,7 @@ from optsched.cli._durations import HOURS
 from optsched.cli._emit import emit
 from optsched.cli._live import live
 from optsched.cli._options import Decorator, all_of
-from optsched.errors import OptschedError, RecordError
+from optsched.errors import OptschedError, RecordError, meant
 from optsched.origins import Option, Target, Window, origins
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ class Told(TypedDict, total=False):
     assumed: list[str]
     skipped_rows: int
     first_skipped: list[str]
+
+
+class Families(click.Choice[str]):
+    """The name of a family, and which was probably meant where it is none."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """In one line."""
+        return f"no family {value!r} is made of it{meant(str(value), self.choices)}"
 
 
 class Second(click.ParamType[float | str]):

@@ -38,12 +38,12 @@ def _masac() -> Callable[..., GeoInstance]:
 
 
 class _Jobs(JobTarget["GeoInstance"]):
-    fields_told = "SUBMIT, DURATION, gpus, source, due or slack, data_gb, model_gb, id"
+    fields_told = "SUBMIT, DURATION, --SIGNALS, gpus, source, due or slack, data_gb, model_gb, id"
     traces = ("gpu",)
     options = (
         Option(
             "signals",
-            "Hourly prices (USD/MWh) and carbon (g/kWh); price=FILE and carbon=FILE name a wide file's content.",
+            "Needed: hourly prices (USD/MWh) and carbon (g/kWh); price=FILE and carbon=FILE name a wide file's content.",
             Path,
             many=True,
         ),

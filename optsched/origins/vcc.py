@@ -22,9 +22,9 @@ def _vcc() -> Callable[..., VccInstance]:
 
 
 class _Jobs(JobTarget["VccInstance"]):
-    fields_told = "SUBMIT, DURATION, ncu, id"
+    fields_told = "SUBMIT, DURATION, --SIGNALS, ncu, id"
     options = (
-        Option("signals", "Hourly carbon (g/kWh).", Path, many=True),
+        Option("signals", "Needed: hourly carbon (g/kWh).", Path, many=True),
         Option("zone", "Whose carbon. [default: the only one]", str, many=True, metavar="ZONE"),
         Option(
             "start",

@@ -205,6 +205,7 @@ def test_day_ahead(tmp_path: Path) -> None:
         (["--to", "geo", *MAPPED], "needs --signals"),
         (["--to", "day_ahead", "--hours", "24", "--map", "cluster=Where"], "--hours is not an option of --to day_ahead"),
         (MAPPED, "Missing option '--to'"),
+        (["--to", "day-ahead", *MAPPED], "'day-ahead' is made of it, did you mean day_ahead?"),
     ],
 )
 def test_refusals(jobs: Path, tmp_path: Path, words: list[str], message: str) -> None:
@@ -268,3 +269,10 @@ def test_a_window_does_not_begin_at_an_outlier(tmp_path: Path) -> None:
     assert "busiest" not in plain.stderr
     assert len(optsched.load(tmp_path / "n.json").to_json()["jobs"]) == 4
     assert "neither a second" in one_line(run("import", "philly", tmp_path / "p.csv", "--from-s", "noon"))
+
+
+def test_help_says_that_signals_are_needed() -> None:
+    shown = " ".join(run("import", "csv", "--help").stdout.split())
+    assert "geo SUBMIT, DURATION, --SIGNALS," in shown
+    assert "vcc SUBMIT, DURATION, --SIGNALS," in shown
+    assert "vcc: needed: hourly carbon" in shown
