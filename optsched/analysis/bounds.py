@@ -9,13 +9,15 @@ from optsched.certificate import beats, relative_gap, settled
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.judging import bound_of
+from optsched.methods import Method
+from optsched.portfolio import Auto
 from optsched.referee import evaluate
 from optsched.registry import family_of
 from optsched.result import Result
 from optsched.stop import Clock, Stop
 
 SECONDS = 5.0  # for a bound that several rows are held against
-LEAST = 0.2  # seconds, with which the decomposition begins at all
+LEAST = 0.2  # seconds, with which a method begins at all
 CLOSE = 0.01  # gap at which a quick bound is good enough
 
 
@@ -39,8 +41,9 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     """The best bound that is to be had quickly.
 
     The family's own bound on whoever knows everything, which for time-indexed problems is the dual that their decomposition
-    would prove; else, where schedules made beforehand are judged as those that happened are, that of the decomposition too, for
-    what is left of the time or until it is within 1 % of a schedule.
+    would prove. Where schedules made beforehand are judged as those that happened are, that of a method too, for what is left
+    of the time: ``auto`` for small time-indexed instances; for others the decomposition until it is within 1 % of a schedule,
+    which begins with the family's own bound and takes its place.
 
     Parameters
     ----------
@@ -53,23 +56,37 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     -------
     None where there is none.
     """
-    clock, found = Clock(), []
+    clock = Clock()
+    found: list[Bound] = []
     own = family_of(instance)
-    made = own.bounding().get("decomposition")
+    made = None if own.is_time_indexed or _has_proxy(instance) else own.bounding().get("decomposition")
     try:
-        clairvoyant = own.clairvoyant(instance)
-        if clairvoyant is not None:
+        if made is not None and seconds > LEAST:
+            found += _solved(instance, made(), Stop(seconds=seconds, gap=CLOSE), "decomposition")
+        if not found and (clairvoyant := own.clairvoyant(instance)) is not None:
             found.append(Bound(clairvoyant, "clairvoyant"))
         left = seconds - clock.elapsed_s()
-        if made is not None and not own.is_time_indexed and not _has_proxy(instance) and left > LEAST:
-            result = made()(instance, stop=Stop(seconds=left, gap=CLOSE))
-            if result.termination == "interrupted":
-                raise KeyboardInterrupt
-            found += [] if result.bound is None else [Bound(result.bound, "decomposition")]
+        if own.is_time_indexed and not _has_proxy(instance) and left > LEAST and _is_small(instance):
+            found += _solved(instance, Auto(), Stop(seconds=left), "auto")
     except OptschedError:
         pass  # e.g. where jobs may be evicted
     tighter = max if instance.sense == "minimize" else min
     return tighter(found, key=lambda bound: bound.value) if found else None
+
+
+def _solved(instance: Instance, method: Method[Instance], stop: Stop, kind: str) -> list[Bound]:
+    """The bound that a method proves, if any."""
+    result = method(instance, stop=stop)
+    if result.termination == "interrupted":
+        raise KeyboardInterrupt
+    return [] if result.bound is None else [Bound(result.bound, kind)]
+
+
+def _is_small(instance: Instance) -> bool:
+    """Whether the exact model is one of those nearly always solved within seconds."""
+    own = family_of(instance)
+    size = own.exact_size(instance) if own.has_formulations else None
+    return size is not None and size.load <= 1
 
 
 def proven_bound(instance: Instance, result: Result) -> Bound:

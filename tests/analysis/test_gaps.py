@@ -107,6 +107,39 @@ def test_a_quick_bound_is_better_than_the_clairvoyant_one() -> None:
     assert bound.value > own
 
 
+@pytest.mark.parametrize("family", ["deferrable", "geo"])
+def test_a_quick_bound_of_a_small_instance_is_the_optimum(family: str, examples: Path) -> None:
+    from optsched.registry import family_of
+
+    instance = optsched.load(examples / f"{family}-small.json")
+    bound, best = quick_bound(instance), optsched.solve(instance, "exact")
+    assert bound is not None
+    assert best.objective is not None
+    assert (bound.value, bound.kind) == (pytest.approx(best.objective), "auto")
+    without_a_clock = quick_bound(instance, seconds=0)
+    assert without_a_clock is not None
+    assert without_a_clock.value == family_of(instance).clairvoyant(instance) > best.objective + 1e-6
+
+
+def test_a_quick_bound_is_sought_once() -> None:
+    """The decomposition begins with what would be the clairvoyant bound."""
+    from optsched.decomposition.vcc import VccDecomposition
+    from optsched.instances.generators import vcc
+
+    calls = []
+    searched = VccDecomposition.search
+
+    def search(self: Any, call: Any) -> Any:
+        calls.append(call.stop)
+        return searched(self, call)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VccDecomposition, "search", search)
+        bound = quick_bound(vcc(days=1, jobs=40, seed=1), 2.0)
+    assert bound is not None
+    assert len(calls) == 1
+
+
 def test_no_bound_where_jobs_are_evicted() -> None:
     from optsched.instances.generators import vcc
 

@@ -26,7 +26,7 @@ def test_several_policies_and_a_bound(examples: Path) -> None:
     for word in ("total USD", "gap", "fallbacks", "lost_in_transit", "s/decision"):
         assert word in head
     rows = {word: line.split() for line in lines for word in ("local-fcfs", "rolling", "bound") if line.startswith(word)}
-    assert rows["bound"][1] == "(clairvoyant)"
+    assert rows["bound"][1] == "(auto)"
     assert all(float(rows[word][6]) <= float(rows["bound"][2]) for word in ("local-fcfs", "rolling"))
 
 
@@ -35,7 +35,7 @@ def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
     done = run("replay", examples / "geo-small.json", "--forecast", "noisy:0.2", "--policy", "greedy", "-o", result)
     assert done.returncode == 0, done.stderr
     assert '"forecast": "noisy:0.2"' in result.read_text()
-    assert "bound (clairvoyant)" in done.stdout
+    assert "bound (auto)" in done.stdout
     assert run("check", examples / "geo-small.json", result).returncode == 0
 
 
@@ -99,7 +99,7 @@ def test_the_result_is_a_history_that_the_referee_knows(examples: Path, tmp_path
     instance: Any = optsched.load(examples / "deferrable-small.json")
     done = run("replay", examples / "deferrable-small.json", "--bound", "-o", result, "--log", log)
     assert done.returncode == 0, done.stderr
-    assert "bound (clairvoyant)" in done.stdout
+    assert "bound (auto)" in done.stdout
     assert run("check", examples / "deferrable-small.json", result).returncode == 0
     assert 0 < len(log.read_text().splitlines()) <= instance.horizon
 
