@@ -244,13 +244,17 @@ def _teller(lines: io.StringIO) -> Tell:
 
 def _one(instance: Instance, policy: Prepared, how: How) -> Result:
     from optsched.rolling.loop import replay
+    from optsched.rolling.run import PolicyFailed
 
     with live(policy.name) as tell:
 
         def show(row: Mapping[str, object]) -> None:
             tell(f"{row['time_s']:,.0f} s of the replay, {row['waiting']} known, {row['left']} unfinished")
 
-        return replay(instance, policy, progress=show, **how)
+        try:
+            return replay(instance, policy, progress=show, **how)
+        except PolicyFailed as failed:
+            raise OptschedError(f"{failed.told} (without --on-failure raise a simple rule decides instead)") from failed
 
 
 def _judged(instance: Instance, results: list[Result], known: Bound | None) -> tuple[list[Result], list[OptschedError]]:

@@ -35,13 +35,16 @@ class PolicyFailed(OptschedError):
         When, in seconds of the replay; None where a checkpoint tells of it.
     reason
         What was wrong.
+    told
+        All of that in one line.
     """
 
     def __init__(self, policy: str, time_s: float | None, reason: str) -> None:
         self.policy, self.time_s, self.reason = policy, time_s, reason
         when = "" if time_s is None else f" at {time_s:,.10g} s"
         way_out = "on_failure='fallback' lets a simple rule decide instead"
-        super().__init__(" ".join(f"the policy failed{when}: {reason} ({way_out})".split()))
+        self.told = " ".join(f"the policy failed{when}: {reason}".split())
+        super().__init__(f"{self.told} ({way_out})")
 
 
 @dataclass(frozen=True)

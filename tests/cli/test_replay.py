@@ -199,6 +199,7 @@ def test_a_policy_of_ones_own_that_fails(examples: Path, tmp_path: Path) -> None
     rows = [json.loads(line) for line in run(*words, "--json", cwd=tmp_path).stdout.splitlines()]
     assert rows[0]["gap"] is None
     told = one_line(run(*words, "--on-failure", "raise", cwd=tmp_path))
+    assert told.endswith("(without --on-failure raise a simple rule decides instead)")
     assert "the policy failed at" in told
     assert "mymodule:Mine returned int, expected a schedule of deferrable" in told
 
