@@ -73,11 +73,17 @@ def refused(error: ValidationError, raw: dict[str, object], path: str | Path, mo
     faults = error.errors(include_url=False, include_context=False)
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     place, problem = describe(fault, raw)
+    others = len(faults) - 1
     if fault["type"] == "extra_forbidden":
         *holder, key = fault["loc"]
         near = get_close_matches(str(key), _keys(model, holder), n=1)
-        problem += f", did you mean {near[0]}?" if near else ""
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        beside = [other for other in faults if other["type"] == "missing" and list(other["loc"][:-1]) == holder]
+        if near:
+            problem += f", did you mean {near[0]}?"
+        elif beside:
+            problem += f"; {beside[0]['loc'][-1]} is missing"
+            others -= 1
+    more = f" (and {others} more)" if others else ""
     return InputError(path, place, problem + more)
 
 

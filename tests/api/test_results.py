@@ -117,7 +117,7 @@ def test_check_and_evaluate_take_what_json_gives(result: Result[geo.Schedule], i
     [
         ({"starts": [{"job": "j0"}]}, "schedule: starts[0].site: is missing"),
         ({"starts": {"j0": 3}}, "schedule: starts: must be a valid list"),
-        ({"begin": []}, "schedule: starts: is missing"),
+        ({"begin": []}, "schedule: begin: unknown key; starts is missing"),
         ({"format": "optsched-result/1", "problem": "weather"}, "result: problem: expected one of"),
         ([], "expected a schedule, a result, or the JSON object of one, got list: []"),
         (None, "expected a schedule, a result, or the JSON object of one, got NoneType"),

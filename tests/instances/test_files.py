@@ -73,7 +73,7 @@ def test_schema_takes_the_examples(examples: Path, name: str) -> None:
     [
         ('"cores":', '"core":', r'^x: jobs\[0\].core \(id ".*"\): unknown key, did you mean cores\? \(and \d+ more\)$'),
         ('"slot_s":', '"slots":', r"^x: slots: unknown key, did you mean slot_s\?"),
-        ('"slot_s":', '"colour":', r"^x: colour: unknown key \(and 1 more\)$"),
+        ('"slot_s":', '"colour":', r"^x: colour: unknown key; slot_s is missing$"),
     ],
 )
 def test_an_unknown_key_is_named_before_what_it_meant(examples: Path, old: str, new: str, message: str) -> None:
