@@ -202,8 +202,7 @@ def solve(
 
     Notes
     -----
-    Ctrl-C while it searches ends the search, not the program: the result has the best schedule so far, and its termination is
-    ``interrupted``. What can neither be asked nor ended, as somebody else's function, passes the KeyboardInterrupt on.
+    Ctrl-C ends the search, not the program: the result has the best schedule so far, and its termination is ``interrupted``.
 
     Examples
     --------
@@ -217,13 +216,12 @@ def solve(
     from optsched.stop import Stop
 
     expect_instance(instance)
-    begin = read_decided(instance, start) if isinstance(start, Mapping) else start
-    seed, named = read_seed(seed), read_options(options)
+    seed, named, begin = read_seed(seed), read_options(options), None if start is None else read_decided(instance, start)
     limits = Stop(seconds=read_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):
         chosen = _method(instance, method, backend=backend, formulation=formulation, threads=threads, options=named)
-        report = solving(instance, progress) if display else progress
-        result = chosen(instance, stop=limits, seed=seed, start=begin, progress=report)
+        told = solving(instance, progress) if display else progress
+        result = chosen(instance, stop=limits, seed=seed, start=begin, progress=told)
         LOGGER.info("%r", result)
     return cast("Result[S]", result)
 
@@ -335,7 +333,6 @@ def replay(
     from optsched.rolling.policy import Settings
 
     expect_instance(instance)
-    seed = read_seed(seed)
     settings = Settings(
         read_seconds(window_s), read_seconds(replan_s), read_seconds(budget_s), history, None if guard else False
     )
@@ -350,7 +347,7 @@ def replay(
             forecast=forecast,
             period_s=read_seconds(period_s),
             settings=settings,
-            seed=seed,
+            seed=read_seed(seed),
             log=log,
             progress=replaying(progress) if display else progress,
             checkpoint=checkpoint,

@@ -15,7 +15,7 @@ from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_op
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
 from optsched.interrupts import heard
-from optsched.referee import parse
+from optsched.referee import read
 from optsched.registry import family, family_of, guarded, usable_families
 from optsched.result import Result
 from optsched.scaffold import BaseMethod, Report
@@ -139,7 +139,7 @@ def as_schedule(name: str, instance: Instance, returned: object) -> Schedule:
     if isinstance(returned, Result):
         returned = returned.schedule
     if isinstance(returned, Mapping):
-        return parse(instance.problem, plain(returned), f"{name} returned")
+        return read(instance, plain(returned), f"{name} returned")
     if not isinstance(returned, Schedule):
         kinds = " or ".join(kind.__name__ for kind in family_of(instance).schedules)
         raise OptschedError(f"{name} returned {_told(returned)}, expected a {kinds} or the dict of one")

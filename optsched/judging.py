@@ -12,6 +12,7 @@ from optsched import referee
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.plain import is_frame, plain
+from optsched.referee import expect_instance as expect_instance
 from optsched.registry import family_of
 from optsched.result import RESULT_FORMAT, Proof, Result, certified, parse_result
 from optsched.schedules.base import Evaluation, S, Schedule, Violation
@@ -127,25 +128,6 @@ def certify(instance: Instance, schedule: Schedule | Mapping[str, object], bound
         proof=proof,
         shadow_prices=dict(bound.shadow_prices or {}) or None if isinstance(bound, Result) else None,
     )
-
-
-def expect_instance(given: object, way: str | None = None) -> None:
-    """Refuse what is no instance, a file name for instance.
-
-    Parameters
-    ----------
-    given
-        What may be one.
-    way
-        What was probably wanted, for the message.
-
-    Raises
-    ------
-    OptschedError
-        It is none.
-    """
-    if not isinstance(given, Instance):
-        raise OptschedError(f"expected an instance, got {given!r:.60}; {way or 'optsched.load(FILE) reads one'}")
 
 
 def bound_of(instance: Instance, kind: str | None, bound: float | Result | None) -> tuple[float | None, Proof | None]:

@@ -80,6 +80,25 @@ def expect_schedule(instance: Instance, schedule: object) -> Schedule:
     return schedule
 
 
+def expect_instance(given: object, way: str | None = None) -> None:
+    """Refuse what is no instance, a file name for instance.
+
+    Parameters
+    ----------
+    given
+        What may be one.
+    way
+        What was probably wanted, for the message.
+
+    Raises
+    ------
+    OptschedError
+        It is none.
+    """
+    if not isinstance(given, Instance):
+        raise OptschedError(f"expected an instance, got {given!r:.60}; {way or 'optsched.load(FILE) reads one'}")
+
+
 def reader(instance: Instance) -> str:
     """The class that decides an instance, as a user types it."""
     first = family_of(instance).schedules[0]

@@ -16,7 +16,7 @@ from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
 from optsched.instances.base import Data, Instance, NonNegative
 from optsched.instances.files import expect_format, parse_object, validated
-from optsched.referee import check, evaluate, parse
+from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
 from optsched.schedules.base import PROVEN, TOLERANCE, S, S_co, Violation, differs
 
@@ -157,8 +157,6 @@ class Result(Data, Generic[S_co]):
             There is no schedule, no instance, or another one.
         """
         if instance is not None:
-            from optsched.judging import expect_instance  # here: it needs this module
-
             expect_instance(instance, "plot().savefig(FILE) writes a picture" if isinstance(instance, str | Path) else None)
         given = instance or self._origin.instance
         if given is None:

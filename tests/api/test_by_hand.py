@@ -87,6 +87,7 @@ def test_caps_alone_decide_what_the_queue_starts() -> None:
     instance = night()
     found = optsched.certify(instance, {"cap": [0.0, 1.0, 1.0]})
     assert found.best.to_dict() == {"cap": [0.0, 1.0, 1.0], "starts": [{"job": "a", "start": 1, "until": None}]}
+    assert optsched.solve(instance, lambda given: {"cap": [0.0, 1.0, 1.0]}).best == found.best
     assert optsched.check(instance, {"cap": [1, 1, 1], "starts": []}) != []
     assert [v.rule for v in optsched.check(instance, {"cap": [1, 1]})] == ["a cap for every slot"]
     assert [v.rule for v in optsched.check(instance, {"cap": [1, 1, 2]})] == ["cap is no fraction"]
