@@ -241,3 +241,11 @@ def test_commands_are_real(page: Path) -> None:
 def test_commands_that_are_not_real_are_noticed(line: str) -> None:
     with pytest.raises((AssertionError, click.ClickException)):
         parses(line, True)
+
+
+def test_a_result_that_a_page_checks_is_written_before() -> None:
+    commands = [line.split("#")[0].split() for line in (DOCS / "extending.md").read_text().splitlines()]
+    checked = [words[3] for words in commands if words[:2] == ["optsched", "check"]]
+    written = {words[words.index("-o") + 1] for words in commands if words[:2] == ["optsched", "solve"] and "-o" in words}
+    assert checked
+    assert set(checked) <= written

@@ -10,7 +10,7 @@ from typing import Generic, Never, Protocol, TypeAlias, runtime_checkable
 from optsched.errors import OptschedError, meant
 from optsched.family import Heuristic
 from optsched.instances.base import I, I_contra, Instance
-from optsched.registry import added, is_reference, named
+from optsched.registry import added, is_reference, named, skipping
 from optsched.rolling.memory import recalled
 from optsched.schedules.base import S, S_co, Schedule
 
@@ -150,7 +150,6 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
     ------
     OptschedError : no such policy, or it does not take the settings.
     """
-    from optsched.listing import policies as usable
     from optsched.methods import method
     from optsched.rolling.foreign import foreign_policy
     from optsched.rolling.horizon import RollingHorizon
@@ -171,4 +170,9 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
         return foreign_policy(problem, name, named(reference), settings)
     if is_reference(name) and word != "rolling":
         return foreign_policy(problem, name, named(name, typed=True), settings)
-    raise OptschedError(f"{problem} has no policy {name!r}{meant(name, usable(problem), 'it has')}")
+    usable = [*known]
+    for word, reference in (foreign | solvers).items():
+        with skipping(f"policy {word!r}"):  # what cannot be loaded is no help
+            named(reference)
+            usable.append(word)
+    raise OptschedError(f"{problem} has no policy {name!r}{meant(name, usable, 'it has')}")
