@@ -17,9 +17,11 @@ from optsched.referee import check
 from optsched.registry import family as family_named
 from optsched.rl.agent import Agent, agent, shipped
 from optsched.rolling.loop import replay
-from optsched.rolling.policy import policies
+from optsched.rolling.policy import Settings, policies
 from optsched.schedules.vcc import VccSchedule
 from tests.oracle import tiny
+
+BARE = Settings(guard=False)
 
 
 class Watches:
@@ -207,13 +209,13 @@ def test_an_agent_says_where_it_has_not_learned(tmp_path: Path) -> None:
     agent("vcc-sac").trained(three(), "fitted").save(kept)
     renamed = three().model_copy(update={"name": "another name", "meta": {"read": "again"}})
     for instance in (three(), renamed):
-        assert replay(instance, f"agent:{kept}", forecast="fitted").message is None
-    told = replay(three(), f"agent:{kept}", forecast="perfect").message or ""
+        assert replay(instance, f"agent:{kept}", forecast="fitted", settings=BARE).message is None
+    told = replay(three(), f"agent:{kept}", forecast="perfect", settings=BARE).message or ""
     assert told == "trained on fitted forecasts, and shown perfect ones: look before you trust it, or type --forecast fitted"
     told = replay(vcc(days=1, jobs=30, load=0.1), f"agent:{kept}", forecast="fitted").message or ""
     assert "optsched train vcc-sac" in told
     replace(agent("vcc-sac"), lesson=None).save(kept)
-    assert replay(three(), f"agent:{kept}").message is None
+    assert replay(three(), f"agent:{kept}", settings=BARE).message is None
 
 
 def test_the_shipped_agents_know_their_month(traces: Path) -> None:
