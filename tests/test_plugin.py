@@ -1,7 +1,7 @@
 """A distribution that adds a family, a method, a backend, a policy and an importer, through the command line.
 
-`make plugin` installs it into an environment of its own and runs this again there (OPTSCHED_PLUGIN_PYTHON); here its entry
-points are put on the path.
+`make plugin` installs it into an environment of its own and runs this there (OPTSCHED_PLUGIN_PYTHON); the slow tests put its
+entry points on the path.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [] if os.environ.get("OPTSCHED_PLUGIN_PYTHON") else [pytest.mark.slow]
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "tests" / "plugin"
 

@@ -89,7 +89,7 @@ class Crash(BaseException):
 
 
 NAMED = [
-    (family, name)
+    pytest.param(family, name, marks=[pytest.mark.slow] if name.startswith("rolling:") else [])
     for family in tiny.TINY
     for name in policies(family)
     if family != "allocation" or not name.startswith("rolling:")
