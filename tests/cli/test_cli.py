@@ -199,12 +199,11 @@ def test_exported_models_have_the_same_optimum(examples: Path, tmp_path: Path, n
 
 
 def test_generate_is_reproducible(tmp_path: Path) -> None:
-    for words in (["andreas-1", "--nodes", "10"], ["andreas-2"], ["osdec", "--core-case", "3"], ["masac", "--jobs", "50"]):
-        for name in ("a", "b"):
-            done = run("generate", *words, "--seed", "3", "-o", tmp_path / f"{name}.json")
-            assert done.returncode == 0, done.stderr
-        assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert run("generate", "osdec").stdout == run("generate", "osdec").stdout
+    """Every scenario is compared with Python's in tests/api/test_generate.py."""
+    for name in ("a", "b"):
+        done = run("generate", "osdec", "--core-case", "3", "--seed", "3", "-o", tmp_path / f"{name}.json")
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 @pytest.mark.parametrize(
