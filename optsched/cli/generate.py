@@ -11,7 +11,7 @@ from optsched.cli._emit import check_output, emit
 from optsched.cli._options import all_of, asked, files, given_options
 from optsched.cli._verbs import Group
 from optsched.errors import OptschedError, RecordError
-from optsched.origins import Scenario, origins
+from optsched.origins import Scenario, scenarios
 
 if TYPE_CHECKING:
     from optsched.instances.base import Instance
@@ -28,11 +28,11 @@ class Scenarios(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """By name."""
-        return sorted(_scenarios())
+        return sorted(scenarios())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The scenario's command; its seed and where it goes are everybody's options."""
-        scenario = _scenarios().get(cmd_name)
+        scenario = scenarios().get(cmd_name)
         if scenario is None:
             return None
         options = all_of([*(asked(option) for option in scenario.options), *ALWAYS])
@@ -45,10 +45,6 @@ def command() -> None:
 
     It goes to standard output, or to the file of -o: optsched generate masac | optsched solve -
     """
-
-
-def _scenarios() -> dict[str, Scenario[Instance]]:
-    return {name: scenario for of in origins().values() for name, scenario in of.scenarios.items()}
 
 
 def _made(scenario: Scenario[Instance]) -> Callable[..., None]:

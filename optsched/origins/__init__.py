@@ -237,6 +237,11 @@ def origins() -> dict[str, Origins[Instance]]:
     return found
 
 
+def scenarios() -> dict[str, Scenario[Instance]]:
+    """Of every family, by name."""
+    return {name: scenario for of in origins().values() for name, scenario in of.scenarios.items()}
+
+
 def generate(scenario: str, seed: int = 0, **options: object) -> Instance:
     """Generate an instance of a scenario: same options, same seed, same instance.
 
@@ -260,7 +265,7 @@ def generate(scenario: str, seed: int = 0, **options: object) -> Instance:
     >>> optsched.generate("osdec", seed=3, jobs=20).job_count
     20
     """
-    known = {name: found for of in origins().values() for name, found in of.scenarios.items()}
+    known = scenarios()
     if scenario not in known:
         raise OptschedError(f"there is no scenario {scenario!r}{meant(scenario, known)}")
     words = [option.name for option in known[scenario].options]

@@ -95,6 +95,16 @@ class Agent:
             found.update(np.ascontiguousarray(array, dtype=float).tobytes())
         return found.hexdigest()
 
+    def expect(self, sha256: str) -> None:
+        """Refuse to go on in another agent's place.
+
+        Raises
+        ------
+        OptschedError : a checkpoint was made with the agent of that sha256, which is not this one.
+        """
+        if sha256 != self.sha256:
+            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+
     def save(self, path: str | Path) -> None:
         """Write an ``.npz`` without pickles, atomically."""
         layers = {f"{kind}{i}": array for i, pair in enumerate(self.layers) for kind, array in zip("wb", pair, strict=True)}

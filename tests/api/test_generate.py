@@ -14,10 +14,10 @@ from click.testing import CliRunner
 import optsched
 from optsched.cli._options import asked
 from optsched.instances.generators.masac import masac
-from optsched.origins import Option, Origins, Scenario, origins
+from optsched.origins import Option, Origins, Scenario, scenarios
 
 
-@pytest.mark.parametrize("scenario", [name for of in origins().values() for name in of.scenarios])
+@pytest.mark.parametrize("scenario", scenarios())
 def test_python_and_the_command_line_generate_the_same(scenario: str) -> None:
     """With the defaults of both, which are told in two places: in the generator and in what the command asks for."""
     done = subprocess.run(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import OptschedError
 from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
 from optsched.rl.agent import Agent
@@ -75,13 +74,13 @@ class GuardedAgent:
     def _dearer(self, snapshot: VccInstance, cap: float) -> bool:
         """Whether that cap, and the rule's from then on, costs more than the rule's alone would have."""
         day = snapshot.day_slots
+        asked = sum(ncu * duration for jobs in self.seen for ncu, duration, _ in jobs)
+        if asked > CROWDED * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum()):
+            return True
         coming = [
             [(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % day]]
             for k in range(min(snapshot.horizon, AHEAD_DAYS * day))
         ]
-        asked = sum(ncu * duration for jobs in self.seen for ncu, duration, _ in jobs)
-        if asked > CROWDED * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum()):
-            return True
         own = self.own.foreseen(snapshot, cap, coming)
         rule = self.rule.foreseen(snapshot, RULE, coming)
         return own > rule
@@ -107,7 +106,6 @@ class GuardedAgent:
         OptschedError : it was another agent's.
         """
         kept = recalled(Memory, state)
-        if kept.agent != self.agent.sha256:
-            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        self.agent.expect(kept.agent)
         self.cap, self.seen = kept.cap, list(kept.seen)
         self.own, self.rule = Beside.of(kept.own), Beside.of(kept.rule)

@@ -145,8 +145,7 @@ class AgentPolicy:
         OptschedError : it was another agent's.
         """
         kept = recalled(LastCap, state)
-        if kept.agent != self.agent.sha256:
-            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        self.agent.expect(kept.agent)
         self.cap = kept.cap
 
 
