@@ -28,6 +28,9 @@ OWN = Path(__file__).parent / "families"
 log = logging.getLogger(__name__)
 
 
+_scan = cache(entry_points)  # every call reads what all distributions say
+
+
 @cache
 def _points(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name.
@@ -38,7 +41,7 @@ def _points(group: str) -> dict[str, EntryPoint]:
         Two distributions add the same name.
     """
     found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=f"optsched.{group}"):
+    for point in _scan().select(group=f"optsched.{group}"):
         first = found.setdefault(point.name, point)
         if first.value != point.value:
             who = f"{first.value} of {_distribution(first)} and {point.value} of {_distribution(point)}"
