@@ -3,7 +3,7 @@
 Examples
 --------
 >>> from optsched import vcc
->>> carbon = [0.5, 0.1, 0.1]
+>>> carbon = [0.5, 0.1, 0.2]
 >>> m = vcc.Model("a night", capacity_ncu=2, carbon_kg_per_kwh=carbon, inflexible_ncu=[0] * 3, unfinished_penalty_per_ncu_h=1)
 >>> job = m.add_job(ncu=1, duration=1)
 >>> result = m.solve(time_limit=20)

@@ -22,7 +22,7 @@ from optsched.solvers import backend
 from optsched.stop import Spare
 
 Distribution = Callable[..., None]
-CACHES = (registry._points, registry._warn, registry.own_families, registry.families, registry.family, policies)
+CACHES = (registry._scan, registry._points, registry._warn, registry.own_families, registry.families, registry.family, policies)
 
 WRONG = """
 import sys
