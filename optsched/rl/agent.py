@@ -20,7 +20,7 @@ from optsched.instances.base import Instance
 from optsched.rl.observation import SIZE
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(0.0, x)}
-WEIGHTS = files("optsched.rl") / "weights"
+WEIGHTS = files("optsched.rl") / "weights" / "vcc"
 
 
 Action = TypeVar("Action", float, np.ndarray)

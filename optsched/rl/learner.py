@@ -1,0 +1,175 @@
+"""How every learner is trained: in turns, with a curve, checkpoints that survive a kill, and the best on validation kept."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Protocol
+
+from optsched.errors import InputError
+from optsched.files import read_bytes, write_bytes
+from optsched.rl.trained import Trained
+
+Tell = Callable[[int, float | None, Mapping[str, float]], None]
+"""Called after a turn with the steps so far, the best score so far, and the turn's figures."""
+
+
+class Learner(Protocol):
+    """What learns. Between two turns `state` is all that the next ones depend on: whoever restores it goes on as if never stopped."""
+
+    name: str
+
+    @property
+    def steps(self) -> int:
+        """Decisions seen so far."""
+
+    def turn(self) -> Mapping[str, float]:
+        """Collect experience, learn from it, and say how it went, by name."""
+
+    def validate(self) -> float:
+        """The mean score on the validation cases, without exploration; larger is better."""
+
+    def trained(self) -> Trained:
+        """What acts now."""
+
+    def state(self) -> Mapping[str, object]:
+        """Tensors, numbers, strings, and lists and dicts of them: what `torch.save` writes without pickling code."""
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Go on from what `state` said."""
+
+
+@dataclass
+class Run:
+    """A training run, and the files that it keeps up to date.
+
+    Attributes
+    ----------
+    out
+        ``.npz`` of the best weights so far; beside it ``.curve.csv``, a row a turn, and ``.checkpoint``.
+    """
+
+    learner: Learner
+    out: Path
+    rows: list[dict[str, float]]
+    scores: list[tuple[int, float]]
+    seconds: float = 0.0
+    best: Trained | None = None
+
+    @classmethod
+    def begin(cls, learner: Learner, out: str | Path) -> Run:
+        """A new one."""
+        return cls(learner, Path(out), [], [])
+
+    @classmethod
+    def resume(cls, learner: Learner, out: str | Path) -> Run:
+        """The one that the checkpoint beside `out` was written by.
+
+        Raises
+        ------
+        InputError : there is none, or another learner's.
+        """
+        import torch
+
+        path = checkpoint_of(out)
+        try:
+            held = torch.load(BytesIO(read_bytes(path)), weights_only=True)
+            if held["name"] != learner.name:
+                raise InputError(path, "name", f"is a checkpoint of {held['name']!r}, expected one of {learner.name!r}")
+            run = cls(learner, Path(out), held["rows"], [(int(n), float(s)) for n, s in held["scores"]], held["seconds"])
+            learner.restore(held["learner"])
+        except InputError:
+            raise
+        except Exception as error:  # whatever torch, or a learner of other settings, makes of it
+            raise InputError(path, "", f"is no checkpoint of this training: {error}") from None
+        if run.scores:
+            run.best = Trained.load(run.out, learner.trained().card.kind)
+        return run
+
+    @property
+    def score(self) -> float | None:
+        """The best so far."""
+        return max((score for _, score in self.scores), default=None)
+
+    def go(self, steps: int, every: int, tell: Tell | None = None) -> Trained:
+        """Train until so many steps have been seen, validating and keeping a checkpoint every so many.
+
+        Returns
+        -------
+        Trained
+            The best on validation; after Ctrl-C the best until then.
+        """
+        learner, until = self.learner, (self.learner.steps // every + 1) * every
+        if not self.scores:
+            self._keep()
+        try:
+            while learner.steps < steps:
+                began = time.perf_counter()
+                figures = dict(learner.turn())
+                self.seconds += time.perf_counter() - began
+                self.rows.append({"steps": float(learner.steps)} | figures)
+                if learner.steps >= until or learner.steps >= steps:
+                    until = (learner.steps // every + 1) * every
+                    self._keep()
+                if tell is not None:
+                    tell(learner.steps, self.score, figures)
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+        assert self.best is not None
+        return self.best
+
+    def _keep(self) -> None:
+        """Validate; write the weights if they are the best, the curve, and last the checkpoint, which vouches for the others."""
+        began, learner = time.perf_counter(), self.learner
+        score, best = learner.validate(), self.score
+        self.scores.append((learner.steps, score))
+        if self.rows:
+            self.rows[-1]["validation"] = score
+        self.seconds += time.perf_counter() - began
+        found = learner.trained()
+        if best is None or score > best:
+            update = {"best": learner.steps}
+            self.best = replace(found, card=found.card.model_copy(update=update))
+        assert self.best is not None
+        update_card = {"curve": tuple(self.scores), "steps": learner.steps, "seconds": round(self.seconds, 1)}
+        self.best = replace(self.best, card=self.best.card.model_copy(update=update_card))
+        self.best.save(self.out)
+        write_bytes(curve_of(self.out), _table(self.rows))
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        import torch
+
+        held = {
+            "name": self.learner.name,
+            "learner": dict(self.learner.state()),
+            "rows": self.rows,
+            "scores": [[n, s] for n, s in self.scores],
+            "seconds": self.seconds,
+        }
+        packed = BytesIO()
+        torch.save(held, packed)
+        write_bytes(checkpoint_of(self.out), packed.getvalue())
+
+
+def checkpoint_of(out: str | Path) -> Path:
+    """Where the checkpoint of a run is."""
+    return Path(out).with_suffix(".checkpoint")
+
+
+def curve_of(out: str | Path) -> Path:
+    """Where the curve of a run is."""
+    return Path(out).with_suffix(".curve.csv")
+
+
+def _table(rows: list[dict[str, float]]) -> bytes:
+    text, names = StringIO(), list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,78 @@
+"""What `optsched train` can train, by name; nothing is loaded until it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from optsched.errors import BackendUnavailable, OptschedError, meant
+from optsched.instances.base import Instance
+from optsched.registry import named
+from optsched.rl.learner import Learner
+
+Make = Callable[[str, Sequence[Instance], int], Learner]
+"""From a scenario's name, instances to learn from in place of the scenario's, and a seed."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One name of `optsched train`.
+
+    Attributes
+    ----------
+    make
+        ``module:function``, a `Make`.
+    problem
+        The family.
+    about
+        One line.
+    steps, every
+        Decisions to train for, and between two validations, where nothing is asked for.
+    scenarios
+        Names of what cases may be drawn from, the default first; ``toy`` learns in seconds.
+    """
+
+    make: str
+    problem: str
+    about: str
+    steps: int
+    every: int
+    scenarios: tuple[str, ...]
+
+
+LESSONS: dict[str, Lesson] = {}
+
+
+def lesson(name: str) -> Lesson:
+    """What that name trains.
+
+    Raises
+    ------
+    OptschedError : nothing.
+    """
+    if name not in LESSONS:
+        raise OptschedError(f"there is no training {name!r}{meant(name, LESSONS, 'there is')}")
+    return LESSONS[name]
+
+
+def learner(name: str, scenario: str | None = None, instances: Sequence[Instance] = (), seed: int = 0) -> Learner:
+    """A learner that has seen nothing yet.
+
+    Raises
+    ------
+    BackendUnavailable : the `rl` extra is not installed.
+    OptschedError : no such name or scenario, or instances of another family.
+    """
+    found = lesson(name)
+    scenario = found.scenarios[0] if scenario is None else scenario
+    if scenario not in found.scenarios:
+        raise OptschedError(f"{name} has no scenario {scenario!r}{meant(scenario, found.scenarios, 'it has')}")
+    for instance in instances:
+        if instance.problem != found.problem:
+            raise OptschedError(f"{name} learns from {found.problem} instances, {instance.name} is of {instance.problem}")
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise BackendUnavailable(f"training needs the rl extra (pip install 'optsched[rl]'): {error}") from None
+    return cast(Make, named(found.make))(scenario, instances, seed)
