@@ -19,7 +19,7 @@ Tell = Callable[[int, float | None, Mapping[str, float]], None]
 
 
 class Learner(Protocol):
-    """What learns. Between two turns `state` is all that the next ones depend on: whoever restores it goes on as if never stopped."""
+    """What learns. Between two turns `state` is all that the next ones depend on: who restores it goes on as if never stopped."""
 
     name: str
 
@@ -124,7 +124,7 @@ class Run:
         return self.best
 
     def _keep(self) -> None:
-        """Validate; write the weights if they are the best, the curve, and last the checkpoint, which vouches for the others."""
+        """Validate; write the weights if they are the best, the curve, and last the checkpoint, which vouches for them."""
         began, learner = time.perf_counter(), self.learner
         score, best = learner.validate(), self.score
         self.scores.append((learner.steps, score))

@@ -14,7 +14,7 @@ from typing import Self
 from zipfile import BadZipFile
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
@@ -64,7 +64,7 @@ class Card(Data):
     settings: dict[str, bool | int | float | str]
     curve: tuple[tuple[int, float], ...] = ()
     best: int = 0
-    tested: dict[str, float] = {}
+    tested: dict[str, float] = Field(default_factory=dict)
     failures: str = ""
 
 

@@ -46,14 +46,17 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
         jobs = self.truth.columns
         return self.now <= min(int(jobs.latest[job]), self.truth.horizon - int(jobs.duration[job]))
 
-    def show(self) -> DeferrableInstance:
-        """Capacity believed less what runs; windows from now on."""
+    def left(self) -> Floats:
+        """Capacity believed less what runs, from the present slot on."""
         day = max(1, round(86400 / self.truth.slot_s))
         believed = self.believed("capacity", self.capacity, self.now, day)[0]
-        left = np.maximum(0.0, believed - self.load[0, self.now :])
+        return np.maximum(0.0, believed - self.load[0, self.now :])
+
+    def show(self) -> DeferrableInstance:
+        """Capacity believed less what runs; windows from now on."""
         return self.truth.model_copy(
             update={
-                "capacity": tuple(left.tolist()),
+                "capacity": tuple(self.left().tolist()),
                 "now": self.truth.now + self.now,
                 "meta": {},
                 "name": SNAPSHOT,

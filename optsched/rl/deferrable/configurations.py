@@ -1,0 +1,53 @@
+"""OSDEC and its six ablations: the same parts, put together differently (section 5.2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Instance
+from optsched.instances.deferrable import DeferrableInstance
+from optsched.rl.deferrable.modules import Shape
+from optsched.rl.deferrable.ppo import Osdec, Settings
+from optsched.rl.deferrable.split import SCENARIOS, Draw
+
+SHAPES = {
+    "osdec": Shape(),
+    "osdec-reinforce": Shape(),
+    "osdec-mlp": Shape("mlp", low=False, high=False),
+    "osdec-pointer": Shape("pointer", low=False, high=False),
+    "osdec-att": Shape(low=False, high=False),
+    "osdec-auxh": Shape(low=False),
+    "osdec-auxl": Shape(high=False),
+}
+TOY = Settings(policy_rate=(3e-3, 3e-3), value_rate=(3e-3, 3e-3), decay=10**9, validation=8)
+
+
+def cases(scenario: str, instances: Sequence[Instance]) -> Draw:
+    """Where cases come from: the scenario, or one's own instances, of which the last is for validation where there are two.
+
+    Raises
+    ------
+    OptschedError : an instance is of another family.
+    """
+    if not instances:
+        return SCENARIOS[scenario]
+    own = [instance for instance in instances if isinstance(instance, DeferrableInstance)]
+    if len(own) < len(instances):
+        raise OptschedError("deferrable agents learn from deferrable instances")
+
+    def draw(part: str, number: int) -> DeferrableInstance:
+        return own[-1] if part == "validation" else own[number % max(1, len(own) - 1)]
+
+    return draw
+
+
+def made(name: str, scenario: str, instances: Sequence[Instance], seed: int) -> Osdec:
+    """A learner of that configuration."""
+    settings = TOY if scenario == "toy" else Settings()
+    told = ", ".join(instance.name for instance in instances) or scenario
+    return Osdec(name, SHAPES[name], cases(scenario, instances), told, seed, settings, name == "osdec-reinforce")
+
+
+OSDEC, REINFORCE, MLP, POINTER, ATT, AUXH, AUXL = (partial(made, name) for name in SHAPES)
