@@ -1,0 +1,64 @@
+"""Double deep Q-learning with masks, an agent a site and a shared reward (MADQN)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from optsched.rl.geo.memory import Batch
+from optsched.rl.geo.sac import by_agent
+from optsched.rl.geo.stack import Stack
+
+
+@dataclass(frozen=True)
+class DqnSettings:
+    """Those of `SacSettings`, where they mean something here; rate is the critic's."""
+
+    hidden: tuple[int, ...] = (256, 256)
+    gamma: float = 0.99
+    batch: int = 256
+    rate: float = 5e-4
+    follow: float = 0.005
+
+
+class DoubleDqn:
+    """A network of action values and its target, for all agents at once."""
+
+    def __init__(self, agents: int, size: int, actions: int, settings: DqnSettings, rng: np.random.Generator) -> None:
+        self.settings = settings
+        sizes = (size, *settings.hidden, actions)
+        self.actor, self.target = Stack(agents, sizes, rng), Stack(agents, sizes, rng)
+        self.target.follow(self.actor, 1.0)
+        self.steps = torch.optim.Adam(self.actor.parameters, settings.rate)
+
+    def update(self, batch: Batch) -> dict[str, float]:
+        """One step of the values, and of the target behind them."""
+        seen, after, action = by_agent(batch.seen), by_agent(batch.next_seen), by_agent(batch.action)
+        goes_on = 1 - torch.as_tensor(batch.over).float()
+        with torch.no_grad():
+            best = self.actor(after).masked_fill(~by_agent(batch.next_legal), -1e9).argmax(-1, keepdim=True)
+            value = self.target(after).gather(2, best)[..., 0]
+            goal = torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * value
+        found = self.actor(seen).gather(2, action[..., None])[..., 0]
+        loss = torch.nn.functional.smooth_l1_loss(found, goal)
+        self.steps.zero_grad()
+        loss.backward()
+        self.steps.step()
+        self.target.follow(self.actor, self.settings.follow)
+        return {"critic_loss": float(loss.detach())}
+
+    def state(self) -> dict[str, object]:
+        """Weights and optimiser."""
+        return {"stacks": [self.actor.state(), self.target.state()], "steps": [self.steps.state_dict()]}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Go on with them."""
+        stacks, steps = state["stacks"], state["steps"]
+        assert isinstance(stacks, list)
+        assert isinstance(steps, list)
+        for stack, kept in zip((self.actor, self.target), stacks, strict=True):
+            stack.restore(kept)
+        self.steps.load_state_dict(steps[0])
