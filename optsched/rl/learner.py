@@ -19,7 +19,7 @@ Tell = Callable[[int, float | None, Mapping[str, float]], None]
 
 
 class Learner(Protocol):
-    """What learns. Between two turns `state` is all that the next ones depend on: who restores it goes on as if never stopped."""
+    """What learns. Between two turns `state` is all that the next ones depend on: restored, it goes on as if never stopped."""
 
     name: str
 

@@ -26,8 +26,8 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
     """Score the known jobs in every slot in which some wait; an episode is a replay.
 
     Observation: ``jobs`` (K, 12), the open ones first and padded with zeros; ``mask`` (K,), 1 where a job is; ``whole`` (10,);
-    ``past`` (12, 6), a row a decision. Action, shape (K,): a confidence a job. Open jobs are started in the order of their scores, the
-    highest first, each that fits until its end into what is believed to be left. Reward: the core-slots that the
+    ``past`` (12, 6), a row a decision. Action, shape (K,): a confidence a job. Open jobs are started in the order of their
+    scores, the highest first, each that fits until its end into what is believed to be left. Reward: the core-slots that the
     started jobs are worth, less overload as time passes; an episode's return is the referee's objective.
 
     Parameters
@@ -111,7 +111,7 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         scores = np.asarray(action, dtype=float)
         if scores.shape != (self.most,) or not np.isfinite(scores).all():
             raise OptschedError(f"an action is {self.most} finite scores, got shape {scores.shape}")
-        begun = start_by_score(play.seen, self.sight.back(scores), hold=False)
+        begun = start_by_score(play.seen, self.sight.back(scores))
         jobs = play.simulator.truth.jobs
         started = [jobs[play.simulator.waiting[j]].id for j in begun]
         earned = play.start(begun)

@@ -26,6 +26,10 @@ class Past:
     def __init__(self, rows: Sequence[Sequence[float]] = (), scale: Sequence[float] = (), due: float = 0.0) -> None:
         self.rows, self.scale, self.due = [list(row) for row in rows], list(scale), due
 
+    def copied(self) -> Past:
+        """The same so far."""
+        return Past(self.rows, self.scale, self.due)
+
     def seen(self) -> Floats:
         """Shape (`BACK`, `ROW`), the latest last, zeros where nothing was yet."""
         table = np.zeros((BACK, ROW))

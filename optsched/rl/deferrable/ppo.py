@@ -21,6 +21,8 @@ from optsched.rl.deferrable.split import Draw
 from optsched.rl.deferrable.state import start_by_score
 from optsched.rl.trained import Card, Trained
 
+SLOTS = 10.0  # of the mean capacity are worth 1: values of a few units are learned sooner than of a hundred
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -100,7 +102,7 @@ class Osdec:
     def _collect(self) -> list[Episode]:
         count = len(range(1_000_000))
         cases = [self.draw("train", int(number)) for number in self.rng.integers(0, count, self.settings.workers)]
-        episodes = [Episode(Play(case), float(case.capacity_cores.mean())) for case in cases]
+        episodes = [Episode(Play(case), SLOTS * float(case.capacity_cores.mean())) for case in cases]
         while going := [episode for episode in episodes if episode.play.seen is not None]:
             sights = [Sight.of(e.play.seen, e.play.past) for e in going if e.play.seen is not None]
             batch = Batch.of(sights, self.shape.most)
@@ -111,7 +113,7 @@ class Osdec:
             for k, (episode, sight) in enumerate(zip(going, sights, strict=True)):
                 seen = episode.play.seen
                 assert seen is not None
-                begun = start_by_score(seen, sight.back(draws[k]), hold=False)
+                begun = start_by_score(seen, sight.back(draws[k]))
                 episode.sights.append(sight)
                 episode.scores.append(draws[k])
                 episode.logs.append(float(logs[k]))

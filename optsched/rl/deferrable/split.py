@@ -39,4 +39,4 @@ def toy(part: str, number: int) -> DeferrableInstance:
     return osdec(2, 1, jobs=40, horizon=36, load=1.6, window=8, lead=4, seed=seed)
 
 
-SCENARIOS: dict[str, Draw] = {"osdec": workload, "real-time": real_time, "toy": toy}
+SCENARIOS: dict[str, Draw] = {"osdec": workload, "osdec-table3": workload, "real-time": real_time, "toy": toy}

@@ -16,6 +16,8 @@ WHOLE = 10
 """Numbers of the whole."""
 SOON = (1, 6, 12, 24)
 """Slots ahead between whose means of the capacity left the whole is told."""
+ALL = float("-inf")
+"""A least score that keeps no job from starting."""
 MOST = 4.0
 """Where numbers are cut off."""
 
@@ -104,17 +106,17 @@ def features(seen: Seen) -> tuple[Floats, Floats]:
     return np.clip(jobs, -MOST, MOST), np.clip(whole, -MOST, MOST)
 
 
-def start_by_score(seen: Seen, scores: Floats, hold: bool) -> list[int]:
+def start_by_score(seen: Seen, scores: Floats, least: float = ALL) -> list[int]:
     """Jobs to start now: by score, the highest first, each that fits until its end into what is believed to be left.
 
     Parameters
     ----------
     scores
         Confidence, shape (J,).
-    hold
-        Whether jobs of negative score wait; else whatever fits is started, as in the paper.
+    least
+        Jobs of a lower score wait; by default whatever fits is started, as in the paper.
     """
-    wanted = np.flatnonzero(seen.open & ((scores > 0) | (not hold)))
+    wanted = np.flatnonzero(seen.open & (scores >= least))
     left, begun = seen.left.copy(), []
     for j in wanted[np.argsort(-scores[wanted], kind="stable")].tolist():
         window = left[: int(seen.duration[j])]

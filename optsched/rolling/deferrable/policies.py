@@ -10,7 +10,9 @@ from optsched.instances.base import Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.problems.deferrable import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.rolling.policy import Factory, heuristic_policy
+from optsched.rl.trained import shipped
+from optsched.rolling.deferrable.agents import agent_policy
+from optsched.rolling.policy import Factory, ParametricFactory, heuristic_policy
 from optsched.rolling.priced import BidPricePolicy, BidPricing
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.slotted import itself
@@ -46,6 +48,8 @@ POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {
     name: heuristic_policy(name, rule(rank, slots=1)) for name, rank in RULES.items()
 }
 POLICIES["rolling"] = partial(BidPricePolicy, PRICING)
+POLICIES |= {name: partial(agent_policy, name) for name in shipped("deferrable")}
+PARAMETRIC_POLICIES: dict[str, ParametricFactory[DeferrableInstance, DeferrableSchedule]] = {"agent": agent_policy}
 
 
 def truncate_window(snapshot: DeferrableInstance, window_s: float) -> DeferrableInstance:

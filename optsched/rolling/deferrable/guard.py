@@ -1,0 +1,109 @@
+"""A guard around a learned policy of deferrable: where FIFO would earn clearly more, FIFO decides.
+
+On every snapshot two plans are made of the jobs that are known: FIFO's, and what the agent starts now followed by FIFO. What
+the second earns more, or less, goes into an account; the agent decides while that lacks no more than a small share of what has
+been earned. The differences of all decisions add up to that of the two policies, but for jobs that nobody knew yet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.heuristics.deferrable import dispatch, fifo
+from optsched.instances.base import Data
+from optsched.instances.deferrable import DeferrableInstance
+from optsched.rolling.deferrable.scores import Remembered, ScorePolicy
+from optsched.rolling.memory import recalled
+from optsched.schedules.deferrable import DeferrableSchedule
+
+ALLOWED = 0.02  # of what has been earned and is planned, which the account may be short of
+
+
+class Account(Data):
+    """What a guarded agent remembers."""
+
+    agent: Remembered
+    balance: float
+    earned: float
+
+
+class GuardedScores:
+    """An agent, and the rule that stands in for it.
+
+    Attributes
+    ----------
+    overruled
+        Whether FIFO decided the last snapshot.
+    """
+
+    def __init__(self, policy: ScorePolicy) -> None:
+        self.policy = policy
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Nothing earned yet."""
+        self.policy.reset(seed)
+        self.overruled, self.balance, self.earned = False, 0.0, 0.0
+
+    def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
+        """The agent's starts, or FIFO's."""
+        before = self.policy.past.copied()
+        wanted = self.policy.decide(snapshot)
+        rule = dispatch(snapshot, fifo)
+        planned = worth(snapshot, rule)
+        gain = worth(snapshot, followed(snapshot, wanted)) - planned
+        self.overruled = self.balance + gain < -ALLOWED * (self.earned + planned)
+        if self.overruled:
+            wanted = DeferrableSchedule(starts=tuple(start for start in rule.starts if start.start == 0))
+            self.policy.past = before
+            self.policy.note(snapshot, wanted)
+        else:
+            self.balance += gain
+        self.earned += worth(snapshot, wanted)
+        return wanted
+
+    def doubt(self, instance: DeferrableInstance, forecast: str) -> str | None:
+        """None: the account tells."""
+        return self.policy.doubt(instance, forecast)
+
+    def state(self) -> dict[str, object]:
+        """The account, and what the agent remembers."""
+        kept = recalled(Remembered, self.policy.state())
+        return Account(agent=kept, balance=self.balance, earned=self.earned).model_dump(mode="json")
+
+    def restore(self, state: object) -> None:
+        """Go on from there.
+
+        Raises
+        ------
+        OptschedError : it was another agent's.
+        """
+        kept = recalled(Account, state)
+        self.policy.restore(kept.agent.model_dump(mode="json"))
+        self.balance, self.earned = kept.balance, kept.earned
+
+
+def worth(snapshot: DeferrableInstance, plan: DeferrableSchedule) -> float:
+    """What a plan that overloads nothing earns."""
+    index, jobs = {job.id: j for j, job in enumerate(snapshot.jobs)}, snapshot.columns
+    j = np.array([index[start.job] for start in plan.starts], dtype=np.int64)
+    start = np.array([start.start for start in plan.starts], dtype=np.int64)
+    delay = start - jobs.earliest[j] + jobs.waited[j]
+    return float((jobs.cores[j] * jobs.duration[j] - snapshot.delay_penalty * delay).sum())
+
+
+def followed(snapshot: DeferrableInstance, now: DeferrableSchedule) -> DeferrableSchedule:
+    """Those starts, and what FIFO makes of the other jobs from the next slot on."""
+    left, chosen = snapshot.capacity_cores.copy(), {start.job for start in now.starts}
+    for job in snapshot.jobs:
+        if job.id in chosen:
+            left[: job.duration] -= job.cores
+    others = tuple(
+        job.model_copy(update={"earliest": max(1, job.earliest), "waited": job.waited + (job.earliest == 0)})
+        for job in snapshot.jobs
+        if job.id not in chosen and job.latest >= 1
+    )
+    capacity = tuple(np.maximum(0.0, left).tolist())
+    rest = snapshot.model_copy(update={"jobs": others, "capacity": capacity})
+    later = dispatch(rest, fifo)
+    return DeferrableSchedule(starts=(*now.starts, *later.starts))
