@@ -24,7 +24,7 @@ SHAPES = {
 }
 FASTER = Settings(policy_rate=(1e-3, 1e-4), value_rate=(2e-3, 2e-4))
 """Table 3's learning rates need more decisions than two cores see in an hour: ten times as large."""
-TOY = replace(FASTER, policy_rate=(3e-3, 3e-3), decay=10**9, validation=8)
+TOY = replace(FASTER, policy_rate=(3e-3, 3e-3), value_rate=(3e-3, 3e-3), decay=10**9, workers=8, validation=4)
 
 
 def cases(scenario: str, instances: Sequence[Instance]) -> Draw:

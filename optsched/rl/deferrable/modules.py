@@ -117,8 +117,8 @@ class Scorer(nn.Module):
             return whole
         with torch.no_grad():
             low, high, _ = self.aux(past)
-        features = {"low": low, "high": high}
-        return torch.cat([whole, *(features[name] * weight for name, weight in self.prior.items())], dim=1)
+        features = (("low", low), ("high", high))  # a ParameterDict has an order of its own
+        return torch.cat([whole, *(feature * self.prior[name] for name, feature in features if name in self.prior)], dim=1)
 
     def forward(self, jobs: Tensor, held: Tensor, whole: Tensor, past: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Means and scales of shape (B, K), values of shape (B,).

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.instances.deferrable import DeferrableInstance
+from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 
 SEEDS = {"train": range(1_000_000, 2_000_000), "validation": range(2_000_000, 3_000_000), "test": range(3_000_000, 4_000_000)}
@@ -34,9 +34,17 @@ def real_time(part: str, number: int) -> DeferrableInstance:
 
 
 def toy(part: str, number: int) -> DeferrableInstance:
-    """A small crowded case: long small jobs before short large ones."""
+    """Patient small jobs, and large ones that start at once or never: whoever starts the small ones first loses the large."""
     seed = SEEDS[part][number]
-    return osdec(2, 1, jobs=40, horizon=36, load=1.6, window=8, lead=4, seed=seed)
+    rng = np.random.default_rng(seed)
+    jobs = []
+    for wave in range(6):
+        at = 4 * wave + int(rng.integers(0, 2))
+        small = [Job(id=f"small{wave}.{k}", cores=1, duration=2, earliest=at, latest=at + 6, submitted=at) for k in range(3)]
+        jobs += [*small, Job(id=f"large{wave}", cores=4, duration=2, earliest=at, latest=at, submitted=at)]
+    return DeferrableInstance(
+        name=f"toy-s{seed}", slot_s=300, capacity=(4.0,) * 26, delay_penalty=0.1, overload_penalty=10, jobs=tuple(jobs)
+    )
 
 
 SCENARIOS: dict[str, Draw] = {"osdec": workload, "osdec-table3": workload, "real-time": real_time, "toy": toy}
