@@ -1,8 +1,13 @@
-"""Gymnasium environments: the simulators of the replay, one decision a step. Importing this module registers them."""
+"""Gymnasium's environments by name: import this module, then ``gymnasium.make("optsched/VirtualCapacity-v0")``."""
 
 import gymnasium
 
-VIRTUAL_CAPACITY = "optsched/VirtualCapacity-v0"
+PLACES = {
+    "optsched/VirtualCapacity-v0": "optsched.rolling.vcc.environment:VirtualCapacityEnv",
+    "optsched/Deferrable-v0": "optsched.rolling.deferrable.environment:DeferrableEnv",
+    "optsched/Allocation-v0": "optsched.rolling.allocation.environment:AllocationEnv",
+}
 
-if VIRTUAL_CAPACITY not in gymnasium.registry:
-    gymnasium.register(id=VIRTUAL_CAPACITY, entry_point="optsched.rolling.vcc.environment:VirtualCapacityEnv")
+for _name, _place in PLACES.items():
+    if _name not in gymnasium.registry:
+        gymnasium.register(id=_name, entry_point=_place)

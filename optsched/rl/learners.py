@@ -62,6 +62,14 @@ LESSONS: dict[str, Lesson] = {
         10_000,
         ("osdec", "real-time", "toy"),
     ),
+    "deferrable-prices": Lesson(
+        "optsched.rl.deferrable.pricing:made",
+        "deferrable",
+        "What the optimum charges for capacity, from what is seen; jobs start where they earn most after that.",
+        100_000,
+        10_000,
+        ("osdec", "real-time", "toy"),
+    ),
 }
 
 

@@ -101,15 +101,15 @@ class Trained:
         write_bytes(path, packed.getvalue())
 
     @classmethod
-    def load(cls, path: str | Path, kind: str) -> Self:
+    def load(cls, path: str | Path, *kinds: str) -> Self:
         """Read what `save` wrote.
 
         Parameters
         ----------
         path
             The file.
-        kind
-            What the card must say.
+        kinds
+            What the card may say.
 
         Raises
         ------
@@ -123,8 +123,8 @@ class Trained:
             if isinstance(error, InputError):
                 raise
             raise InputError(path, "", "holds no agent: expected an .npz that `optsched train` wrote") from None
-        if card.kind != kind:
-            raise InputError(path, "", f"holds an agent of {card.problem} ({card.kind}), expected {kind}")
+        if card.kind not in kinds:
+            raise InputError(path, "", f"holds an agent of {card.problem} ({card.kind}), expected {' or '.join(kinds)}")
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise InputError(path, "", "holds no agent: its numbers are not finite")
         return cls(arrays, card)

@@ -13,14 +13,16 @@ pytestmark = pytest.mark.rl
 from optsched import deferrable, replay  # noqa: E402
 from optsched.registry import family_of  # noqa: E402
 from optsched.rl.deferrable import configurations  # noqa: E402
+from optsched.rl.deferrable.acting import ACTS  # noqa: E402
 from optsched.rl.deferrable.batch import Batch, Sight  # noqa: E402
-from optsched.rl.deferrable.imitation import made as imitation  # noqa: E402
+from optsched.rl.deferrable.dagger import earns  # noqa: E402
 from optsched.rl.deferrable.network import scored  # noqa: E402
 from optsched.rl.deferrable.play import Play  # noqa: E402
-from optsched.rl.deferrable.ppo import Episode, Osdec, earns  # noqa: E402
+from optsched.rl.deferrable.ppo import Episode, Osdec  # noqa: E402
 from optsched.rl.deferrable.split import workload  # noqa: E402
 from optsched.rl.deferrable.state import start_by_score  # noqa: E402
 from optsched.rl.learner import Learner, Run, checkpoint_of, curve_of  # noqa: E402
+from optsched.rl.learners import learner as learner_of  # noqa: E402
 
 
 def sights(count: int) -> list[Sight]:
@@ -93,10 +95,10 @@ def test_advantages_by_hand() -> None:
     assert alone._advantages([episode])[0] == pytest.approx([1 + g * g * 4, g * 4, 4])
 
 
-@pytest.mark.parametrize("name", ["osdec", "deferrable-imitation"])
+@pytest.mark.parametrize("name", ["osdec", "deferrable-imitation", "deferrable-prices"])
 def test_resumed_is_as_never_stopped(name: str, tmp_path: Path) -> None:
     def learner() -> Learner:
-        return imitation("toy", (), 5) if name == "deferrable-imitation" else configurations.made(name, "toy", (), 5)
+        return learner_of(name, "toy", (), 5)
 
     whole = Run.begin(learner(), tmp_path / "whole.npz").go(500, 100)
     part = Run.begin(learner(), tmp_path / "part.npz")
@@ -110,9 +112,9 @@ def test_resumed_is_as_never_stopped(name: str, tmp_path: Path) -> None:
     assert checkpoint_of(tmp_path / "part.npz").exists()
 
 
-@pytest.mark.parametrize("name", ["osdec", "osdec-mlp", "osdec-reinforce", "deferrable-imitation"])
+@pytest.mark.parametrize("name", ["osdec", "osdec-mlp", "osdec-reinforce", "deferrable-imitation", "deferrable-prices"])
 def test_a_toy_is_learned(name: str, tmp_path: Path) -> None:
-    learner: Learner = imitation("toy", (), 0) if name == "deferrable-imitation" else configurations.made(name, "toy", (), 0)
+    learner: Learner = learner_of(name, "toy")
     run = Run.begin(learner, tmp_path / "toy.npz")
     found = run.go(1500, 500)
     case = learner.validation[0]  # type: ignore[attr-defined]
@@ -122,14 +124,14 @@ def test_a_toy_is_learned(name: str, tmp_path: Path) -> None:
     assert fifo is not None
     assert acted is not None
     assert bound is not None
-    assert acted == pytest.approx(earns(found.arrays, case))
+    assert acted == pytest.approx(earns(ACTS[found.card.kind], found.arrays, case))
     assert fifo < 0.6 * bound  # it starts the small jobs first
     assert 0.9 * bound < acted <= bound + 1e-6
 
 
 def test_own_ppo_and_stable_baselines_find_the_same_optimum(tmp_path: Path) -> None:
     stable = pytest.importorskip("stable_baselines3")
-    from optsched.rl.deferrable.environment import DeferrableEnv
+    from optsched.rolling.deferrable.environment import DeferrableEnv
 
     m = deferrable.Model("tiny", slot_s=300, capacity=[2, 2], delay_penalty=0.1, overload_penalty=10)
     m.add_job(cores=1, duration=1, earliest=0, latest=1, submitted=0)
@@ -138,7 +140,7 @@ def test_own_ppo_and_stable_baselines_find_the_same_optimum(tmp_path: Path) -> N
     best = 2.9  # the wide job first, the other a slot later; else 1
     learner = configurations.made("osdec-mlp", "toy", (tiny,), 0)
     Run.begin(learner, tmp_path / "own.npz").go(600, 300)
-    assert earns(learner.trained().arrays, tiny) == pytest.approx(best)
+    assert earns(ACTS["deferrable-scores"], learner.trained().arrays, tiny) == pytest.approx(best)
     environment = DeferrableEnv([tiny], most=4)
     model = stable.PPO("MultiInputPolicy", environment, n_steps=64, batch_size=32, learning_rate=3e-3, seed=0, device="cpu")
     model.learn(2_000)

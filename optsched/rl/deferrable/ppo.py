@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.distributions import Normal
 from torch.nn import functional
 
-from optsched.instances.deferrable import DeferrableInstance
 from optsched.registry import family_of
-from optsched.rl.deferrable.acting import KIND, chosen
+from optsched.rl.deferrable.acting import SCORES, by_scores
 from optsched.rl.deferrable.batch import Batch, Sight
+from optsched.rl.deferrable.dagger import mean_share
 from optsched.rl.deferrable.modules import Scorer, Shape
 from optsched.rl.deferrable.play import Play
-from optsched.rl.deferrable.split import Draw
+from optsched.rl.deferrable.split import SPLIT, Draw
 from optsched.rl.deferrable.state import start_by_score
 from optsched.rl.trained import Card, Trained
 
@@ -188,28 +188,21 @@ class Osdec:
 
     def validate(self) -> float:
         """The mean share of the clairvoyant bound."""
-        arrays = self.trained().arrays
-        shares = []
-        for case, bound in zip(self.validation, self.bounds, strict=True):
-            earned = earns(arrays, case)
-            assert earned <= bound + 1e-6 * abs(bound), "a policy beats the bound"
-            shares.append(earned / bound)
-        return float(np.mean(shares))
+        return mean_share(by_scores, self.trained().arrays, self.validation, self.bounds)
 
     def trained(self) -> Trained:
         """The scorer as arrays."""
         arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.scorer.state_dict().items()}
         told = asdict(self.shape) | asdict(self.settings) | {"algorithm": "reinforce" if self.reinforce else "ppo"}
         settings = {name: value if isinstance(value, int | float | str) else str(value) for name, value in told.items()}
-        split = "train, validation and test draw seeds that never meet (optsched/rl/deferrable/split.py)"
         return Trained(
             arrays,
             Card(
                 name=self.name,
-                kind=KIND,
+                kind=SCORES,
                 problem="deferrable",
                 scenario=self.scenario,
-                split=split,
+                split=SPLIT,
                 seed=self.seed,
                 steps=self.steps,
                 settings=settings,
@@ -233,11 +226,3 @@ class Osdec:
         steps = state["steps"]
         assert isinstance(steps, int)
         self.steps = steps
-
-
-def earns(arrays: Mapping[str, np.ndarray], case: DeferrableInstance) -> float:
-    """What the trained scorer earns on a case, without exploration."""
-    play, earned = Play(case), 0.0
-    while play.seen is not None:
-        earned += play.start(chosen(arrays, play.seen, play.past))
-    return earned

@@ -13,6 +13,8 @@ SEEDS = {"train": range(1_000_000, 2_000_000), "validation": range(2_000_000, 3_
 """Of the generator. Its own default, and whatever is typed by hand, is smaller."""
 LOADS = (0.9, 1.6)
 
+SPLIT = "train, validation and test draw seeds that never meet (optsched/rl/deferrable/split.py)"
+
 Draw = Callable[[str, int], DeferrableInstance]
 """From a part of the split and a number, the case."""
 

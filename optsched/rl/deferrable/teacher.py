@@ -1,4 +1,4 @@
-"""What the optimum would do in a slot: the prices that prove its bound, with all jobs that are to come, and what they ask."""
+"""What the optimum charges for capacity: the prices that prove its bound of all jobs that are to come."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.problems.deferrable import time_indexed
 from optsched.rl.deferrable.play import Play
-from optsched.rl.deferrable.state import Seen
 
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 AGAIN = 12  # slots for which prices are kept: what the learner does changes what the rest is worth
@@ -59,20 +58,3 @@ class Teacher:
             self.prices, self.priced_at, start = found, now, found
         assert start is not None
         return start
-
-
-def gain(seen: Seen, prices: Floats) -> Floats:
-    """By how much starting now beats every later start, and none at all, at those prices; relative to the work, shape (J,).
-
-    Minus 1 for jobs that may not start now.
-    """
-    paid = np.concatenate([[0.0], np.cumsum(prices)])
-    found = np.full(len(seen.cores), -1.0)
-    for j in np.flatnonzero(seen.open).tolist():
-        length, size = int(seen.duration[j]), float(seen.cores[j])
-        last = min(int(seen.latest[j]), len(prices) - length)
-        start = np.arange(last + 1)
-        charged = size * (paid[start + length] - paid[start])
-        net = size * length - seen.delay_penalty * (seen.waited[j] + start) - charged
-        found[j] = (net[0] - max(0.0, float(net[1:].max(initial=0.0)))) / (size * length)
-    return np.clip(found, -1.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.errors import InputError
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.rl.deferrable.acting import KIND, fault
+from optsched.rl.deferrable.acting import ACTS, fault
 from optsched.rl.trained import Trained, file_of
 from optsched.rolling.deferrable.guard import GuardedScores
 from optsched.rolling.deferrable.scores import ScorePolicy
@@ -21,8 +21,8 @@ def agent_policy(name: str, settings: Settings) -> Policy[DeferrableInstance, De
     """
     settings.allow(name)
     file = file_of("deferrable", name)
-    trained = Trained.load(file, KIND)
-    if (wrong := fault(trained.arrays)) is not None:
+    trained = Trained.load(file, *ACTS)
+    if (wrong := fault(trained.card.kind, trained.arrays)) is not None:
         raise InputError(file, "", f"holds no agent: {wrong}")
     policy = ScorePolicy(trained)
     return policy if settings.guard is False else GuardedScores(policy)

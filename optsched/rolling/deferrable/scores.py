@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.instances.base import Data
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.rl.deferrable.acting import chosen
+from optsched.rl.deferrable.acting import ACTS
 from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.state import Seen
 from optsched.rl.trained import Trained
@@ -35,7 +35,7 @@ class ScorePolicy:
     def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
         """The jobs that it starts now."""
         seen = Seen.of(snapshot)
-        begun = chosen(self.trained.arrays, seen, self.past)
+        begun = ACTS[self.trained.card.kind](self.trained.arrays, seen, self.past)
         self.past.add(seen, begun)
         return DeferrableSchedule(starts=tuple(Start(job=snapshot.jobs[j].id, start=0) for j in begun))
 
