@@ -1,0 +1,116 @@
+"""Tables 1 and 2 of OSDEC on our scenarios: rules, the paper's learned policies and ours, beside rolling and the bound.
+
+    python benchmarks/learning_deferrable.py                       # 10 test cases, deferrable and real-time; shipped agents
+    python benchmarks/learning_deferrable.py --cases 20 --bare     # without their guard
+    python benchmarks/learning_deferrable.py --agents mine.npz     # and one of your own
+
+Cases are of the test part of optsched/rl/deferrable/split.py: no agent has seen their seeds. A row a policy: work done and delay
+(core-slots), total reward, its share of the clairvoyant bound with a 95 % interval over the cases (bootstrap), the least share,
+how many decisions the guard took over, milliseconds a decision. Exits 1 where a policy is above the bound, or a guarded one
+earns 5 % less than FIFO in a case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+import optsched
+from optsched.registry import family_of
+from optsched.rl.deferrable.split import SCENARIOS
+from optsched.rl.trained import shipped
+
+RULES = ("fifo", "sjf", "tetris", "greedy")
+ALLOWED = 0.05
+
+
+@dataclass(frozen=True)
+class Row:
+    """One replay."""
+
+    work: float
+    delay: float
+    reward: float
+    share: float
+    overruled: float
+    decisions: float
+    milliseconds: float
+
+
+def row(given: tuple[str, int, str], bare: bool) -> Row:
+    """A policy on a case."""
+    scenario, number, policy = given
+    case = SCENARIOS[scenario]("test", number)
+    bound = family_of(case).clairvoyant(case)
+    result = optsched.replay(case, policy, guard=not bare)
+    assert result.objective is not None
+    assert bound is not None
+    if result.objective > bound + 1e-6 * abs(bound):
+        sys.exit(f"{policy} earns {result.objective} on {case.name}, above the bound {bound}")
+    figures, parts = result.options["figures"], result.components
+    return Row(
+        parts["utilisation"],
+        parts["delay"],
+        result.objective,
+        result.objective / bound,
+        figures["overruled"],
+        figures["decisions"],
+        1000 * figures["decision_s_median"],
+    )
+
+
+def interval(shares: np.ndarray) -> tuple[float, float]:
+    """95 % of the means of resampled cases."""
+    rng = np.random.default_rng(0)
+    means = shares[rng.integers(0, len(shares), (2000, len(shares)))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def main() -> None:
+    """The tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=10)
+    parser.add_argument("--scenarios", nargs="+", default=["osdec", "real-time"], choices=sorted(SCENARIOS))
+    parser.add_argument("--agents", nargs="*", default=[], metavar="FILE.npz", help="Besides the shipped ones.")
+    parser.add_argument("--policies", nargs="+", help="Only these.")
+    parser.add_argument("--bare", action="store_true", help="Without the guard.")
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    agents = [*shipped("deferrable"), *(f"agent:{file}" for file in asked.agents)]
+    policies = asked.policies or [*RULES, *agents, "rolling"]
+    broken = False
+    for scenario in asked.scenarios:
+        print(f"{scenario}, {asked.cases} test cases{', bare' if asked.bare else ''}")
+        print(f"{'policy':32} {'work':>8} {'delay':>8} {'reward':>8}  share of the bound, 95 %      least  overruled   ms")
+        tasks = [(scenario, number, policy) for policy in policies for number in range(asked.cases)]
+        with ProcessPoolExecutor(asked.workers) as pool:
+            rows = list(pool.map(partial(row, bare=asked.bare), tasks, chunksize=asked.cases))
+        table = [rows[k : k + asked.cases] for k in range(0, len(rows), asked.cases)]
+        rule = np.array([r.reward for r in table[0]])
+        for policy, found in zip(policies, table, strict=True):
+            shares = np.array([r.share for r in found])
+            low, high = interval(shares)
+            taken = sum(r.overruled for r in found) / max(1.0, sum(r.decisions for r in found))
+            work, delay, reward, spent = (
+                float(np.mean([getattr(r, name) for r in found])) for name in ("work", "delay", "reward", "milliseconds")
+            )
+            print(
+                f"{policy:32} {work:8.1f} {delay:8.1f} {reward:8.1f}  {shares.mean():.4f} [{low:.4f}, {high:.4f}]  "
+                f"{shares.min():.4f}  {taken:9.1%}  {spent:5.1f}",
+                flush=True,
+            )
+            if policy in agents and not asked.bare:
+                worst = float(np.min(np.array([r.reward for r in found]) / rule))
+                broken |= worst < 1 - ALLOWED
+                print(f"{'':32} at worst {worst - 1:+.1%} against {policies[0]} in a case")
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
