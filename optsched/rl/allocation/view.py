@@ -45,7 +45,9 @@ OF_JOB = (
 """Of a job."""
 OF_ALL = ("jobs / GPUs", "mean fading", "share of jobs that will be late", "time to clear / mean shortest")
 """Of the snapshot."""
-SIZE = len(OF_WAY) + len(OF_JOB) + len(OF_ALL)
+TARDINESS, DEARNESS = OF_WAY.index("tardiness / energy"), OF_WAY.index("price of the GPU time / energy")
+SPARE = OF_JOB.index("slack at its fastest / time to clear")
+SIZE = len(OF_ALL) + len(OF_JOB) + 6  # of a summary
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,14 @@ class View:
     of_all: Floats
 
     @property
-    def rows(self) -> np.ndarray:
-        """All features of every way, shape (n, 26), single precision."""
-        job, whole = self.listed.job, np.broadcast_to(self.of_all, (len(self.listed), len(OF_ALL)))
-        return np.concatenate([self.of_way, self.of_job[job], whole], axis=1, dtype=np.float32)
+    def summary(self) -> np.ndarray:
+        """The snapshot in numbers that do not depend on how many jobs and ways there are, shape (19,), single precision."""
+        if not len(self.order):
+            return np.zeros(SIZE, np.float32)
+        jobs, way = self.of_job[self.order], self.of_way[:, [TARDINESS, DEARNESS]]
+        spare = np.quantile(jobs[:, SPARE], (0.1, 0.5, 0.9))
+        found = [self.of_all, jobs.mean(axis=0), spare, way.mean(axis=0), way[:, 1:].max(axis=0)]
+        return np.concatenate(found, dtype=np.float32)
 
 
 def see(snapshot: AllocationInstance) -> View:

@@ -11,11 +11,13 @@ from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.dispatch import RULES, Order, dispatch
 from optsched.heuristics.allocation.priced import priced_dispatch
 from optsched.instances.allocation import AllocationInstance
+from optsched.rl.trained import shipped
+from optsched.rolling.allocation.agents import agent_policy
 from optsched.rolling.allocation.backfilling import Backfilling, EasyBackfilling
 from optsched.rolling.allocation.conservative import ConservativeBackfilling
 from optsched.rolling.allocation.rollout import Rollout
 from optsched.rolling.memory import recalled
-from optsched.rolling.policy import Factory, Policy, Settings, heuristic_policy
+from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.schedules.allocation import AllocationSchedule, Assignment, Decided
 
 
@@ -116,3 +118,6 @@ POLICIES: dict[str, Factory[AllocationInstance, AllocationSchedule]] = {
     "rolling:as-in-text": heuristic_policy("rolling:as-in-text", partial(proxy, "earliest")),
     "rolling:as-printed": heuristic_policy("rolling:as-printed", partial(proxy, "cheapest")),
 }
+POLICIES |= {name: partial(agent_policy, name) for name in shipped("allocation")}
+PARAMETRIC_POLICIES: dict[str, ParametricFactory[AllocationInstance, AllocationSchedule]] = {"agent": agent_policy}
+"""As in ``agent:weights.npz``."""
