@@ -4,10 +4,10 @@
     python benchmarks/learning_deferrable.py --cases 20 --bare     # without their guard
     python benchmarks/learning_deferrable.py --agents mine.npz     # and one of your own
 
-Cases are of the test part of optsched/rl/deferrable/split.py: no agent has seen their seeds. A row a policy: work done and delay
-(core-slots), total reward, its share of the clairvoyant bound with a 95 % interval over the cases (bootstrap), the least share,
-how many decisions the guard took over, milliseconds a decision. Exits 1 where a policy is above the bound, or a guarded one
-earns 5 % less than FIFO in a case.
+Cases are of the test part of optsched/rl/deferrable/split.py: no agent has seen their seeds. A row a policy: work done and
+delay (core-slots), total reward, its share of the clairvoyant bound with a 95 % interval over the cases (bootstrap), the least
+share, how many decisions the guard took over, milliseconds a decision. Exits 1 where a policy is above the bound, or a guarded
+one earns 5 % less than FIFO in a case.
 """
 
 from __future__ import annotations

@@ -62,7 +62,14 @@ class Run:
 
     @classmethod
     def begin(cls, learner: Learner, out: str | Path) -> Run:
-        """A new one."""
+        """A new one.
+
+        Raises
+        ------
+        InputError : a checkpoint is there, of a training that may go on.
+        """
+        if (left := checkpoint_of(out)).exists():
+            raise InputError(left, "", "is there already: --resume goes on from it; else move it away, or name another output")
         return cls(learner, Path(out), [], [])
 
     @classmethod
@@ -78,8 +85,8 @@ class Run:
         path = checkpoint_of(out)
         try:
             held = torch.load(BytesIO(read_bytes(path)), weights_only=True)
-            if held["name"] != learner.name:
-                raise InputError(path, "name", f"is a checkpoint of {held['name']!r}, expected one of {learner.name!r}")
+            if (wanted := _who(learner)) != held["who"]:
+                raise InputError(path, "", f"is a checkpoint of {held['who']}, expected one of {wanted}")
             run = cls(learner, Path(out), held["rows"], [(int(n), float(s)) for n, s in held["scores"]], held["seconds"])
             learner.restore(held["learner"])
         except InputError:
@@ -146,7 +153,7 @@ class Run:
         import torch
 
         held = {
-            "name": self.learner.name,
+            "who": _who(self.learner),
             "learner": dict(self.learner.state()),
             "rows": self.rows,
             "scores": [[n, s] for n, s in self.scores],
@@ -155,6 +162,11 @@ class Run:
         packed = BytesIO()
         torch.save(held, packed)
         write_bytes(checkpoint_of(self.out), packed.getvalue())
+
+
+def _who(learner: Learner) -> str:
+    card = learner.trained().card
+    return f"{card.name}, scenario {card.scenario}, seed {card.seed}"
 
 
 def checkpoint_of(out: str | Path) -> Path:

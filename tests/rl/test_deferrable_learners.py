@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.rl
 
 from optsched import deferrable, replay  # noqa: E402
+from optsched.errors import InputError  # noqa: E402
 from optsched.registry import family_of  # noqa: E402
 from optsched.rl.deferrable import configurations  # noqa: E402
 from optsched.rl.deferrable.acting import ACTS  # noqa: E402
@@ -110,6 +111,23 @@ def test_resumed_is_as_never_stopped(name: str, tmp_path: Path) -> None:
     assert [s for _, s in again.card.curve][-1] == [s for _, s in whole.card.curve][-1]
     assert curve_of(tmp_path / "part.npz").read_text().splitlines()[-1].split(",")[0] == str(float(again.card.steps))
     assert checkpoint_of(tmp_path / "part.npz").exists()
+
+
+def test_a_checkpoint_is_not_lost_and_not_anothers(tmp_path: Path) -> None:
+    Run.begin(learner_of("osdec-mlp", "toy"), tmp_path / "a.npz").go(60, 60)
+    kept = checkpoint_of(tmp_path / "a.npz").read_bytes()
+    with pytest.raises(InputError, match="--resume goes on"):
+        Run.begin(learner_of("osdec-mlp", "toy"), tmp_path / "a.npz")
+    for other in (learner_of("osdec-att", "toy"), learner_of("osdec-mlp", "toy", seed=1)):
+        with pytest.raises(InputError, match="is a checkpoint of osdec-mlp, scenario toy, seed 0"):
+            Run.resume(other, tmp_path / "a.npz")
+    with pytest.raises(InputError, match="no such file"):
+        Run.resume(learner_of("osdec-mlp", "toy"), tmp_path / "b.npz")
+    assert checkpoint_of(tmp_path / "a.npz").read_bytes() == kept
+    kept_half = kept[: len(kept) // 2]
+    checkpoint_of(tmp_path / "a.npz").write_bytes(kept_half)
+    with pytest.raises(InputError, match="no checkpoint of this training"):
+        Run.resume(learner_of("osdec-mlp", "toy"), tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("name", ["osdec", "osdec-mlp", "osdec-reinforce", "deferrable-imitation", "deferrable-prices"])
