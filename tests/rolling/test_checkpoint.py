@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ import optsched
 import optsched.rolling.run as run_module
 from optsched.instances.generators import osdec
 from optsched.registry import family as family_named
-from optsched.rl.agent import agent
+from optsched.rl.trained import file_of
 from optsched.rolling.checkpoint import Checkpoint, _seal
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
@@ -448,8 +449,8 @@ def test_a_policy_of_ones_own(examples: Path, tmp_path: Path) -> None:
 def test_another_agent_in_the_same_file_is_refused(examples: Path, tmp_path: Path) -> None:
     mine, state = tmp_path / "mine.npz", tmp_path / "state"
     instance = optsched.load(examples / FILES["vcc"])
-    agent("vcc-ppo").save(mine)
+    shutil.copy(file_of("vcc", "vcc-ppo"), mine)
     replay(instance, f"agent:{mine}", checkpoint=state)
-    agent("vcc-sac").save(mine)
+    shutil.copy(file_of("vcc", "vcc-sac"), mine)
     with pytest.raises(optsched.OptschedError, match="not the one that the checkpoint was made with"):
         replay(instance, f"agent:{mine}", checkpoint=state, resume=True)

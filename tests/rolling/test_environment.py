@@ -171,7 +171,7 @@ def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
             self.cap = 0.0
 
         def decide(self, snapshot: Any) -> VccSchedule:
-            from optsched.rl.observation import observe
+            from optsched.rl.vcc.page import observe
 
             shown.append(observe(self.cap, snapshot))
             self.cap = 0.3

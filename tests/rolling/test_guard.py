@@ -12,8 +12,9 @@ import pytest
 import optsched
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import Job, VccInstance
-from optsched.rl.agent import Agent, agent, shipped
-from optsched.rl.observation import SIZE
+from optsched.rl.vcc.absolute import AbsoluteAgent
+from optsched.rl.vcc.agent import shipped
+from optsched.rl.vcc.page import SIZE
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
 from optsched.rolling.vcc.beside import Beside
@@ -26,9 +27,9 @@ FEW = 0.05  # the promise: no more than this behind the rule; 240 random cases h
 SEEDS = (5021, 6673, 7919)
 
 
-def always(cap: float) -> Agent:
+def always(cap: float) -> AbsoluteAgent:
     """An agent that says the same whatever it sees, and has seen everything."""
-    return Agent(
+    return AbsoluteAgent(
         np.zeros(SIZE), np.full(SIZE, 1e9), 10.0, ((np.zeros((1, SIZE)), np.array([2 * cap ** (1 / 3) - 1])),), "tanh", False
     )
 
@@ -149,4 +150,3 @@ def test_a_guarded_agent_goes_on_where_it_was(tmp_path: Path, stop: int) -> None
 def test_the_guard_is_for_who_has_one() -> None:
     """Off, it is no setting that others would refuse."""
     Settings(guard=False).allow("uncapped")
-    assert agent("vcc-ppo").mean.shape == (SIZE,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ import pytest
 import optsched
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
-from optsched.instances.readers import read_google2019
+from optsched.instances.vcc import VccInstance
 from optsched.referee import check
 from optsched.registry import family as family_named
-from optsched.rl.agent import Agent, agent, shipped
+from optsched.rl.trained import Card, Trained, file_of
+from optsched.rl.vcc.absolute import digest
+from optsched.rl.vcc.action import to_action
+from optsched.rl.vcc.agent import KIND, Agent, agent, shipped
+from optsched.rl.vcc.observation import SIZE
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
+from optsched.rolling.vcc.policies import AgentPolicy
 from optsched.schedules.vcc import VccSchedule
 from tests.oracle import tiny
 
@@ -172,52 +178,83 @@ def test_caps_that_are_none_are_refused() -> None:
         replay(three(), "uncapped", period_s=86400)
 
 
+LOADS: dict[str, bool | int | float | str] = {"least_load": 0.01, "most_load": 0.5, "slot_s": 3600.0, "forecast": "fitted"}
+
+
+def made(share: float = 0.5, **changes: Any) -> Agent:
+    """An agent that starts the same share whatever it sees."""
+    told = LOADS | {"activation": "tanh", "squash": False} | changes
+    arrays = {
+        "mean": np.zeros(SIZE),
+        "scale": np.full(SIZE, 1e9),
+        "w0": np.zeros((1, SIZE)),
+        "b0": np.array([to_action(share)]),
+    }
+    card = Card(name="vcc-ppo", kind=KIND, problem="vcc", scenario="x", split="x", seed=0, steps=0, settings=told)
+    return Agent(Trained(arrays, card))
+
+
+def of_before(path: Path, instance: VccInstance | None = None) -> None:
+    """A file as agents were before they had cards: 27 numbers, cap (3/4)^3 whatever they are."""
+    learned = {} if instance is None else {"lesson": np.array((instance.name, digest(instance), "fitted"))}
+    settings = {"clip": 10.0, "activation": "tanh", "squash": False, "mean": np.zeros(27), "scale": np.ones(27)}
+    np.savez_compressed(path, w0=np.zeros((1, 27)), b0=np.array([0.5]), **settings, **learned)
+
+
 def test_agents_are_shipped_and_kept(tmp_path: Path) -> None:
     assert {"vcc-ppo", "vcc-sac"} <= set(shipped())
+    instance, kept = vcc(days=2, jobs=100, load=0.1), tmp_path / "mine.npz"
     for name in shipped():
-        kept = tmp_path / f"{name}.npz"
-        agent(name).save(kept)
-        again = Agent.load(kept)
-        seen = np.linspace(0, 1, 27)
-        assert 0 <= again.act(seen) <= 1
-        assert again.act(seen) == agent(name).act(seen)
-        result = replay(three(), f"agent:{kept}")
-        assert result.objective == replay(three(), name).objective
+        shutil.copy(file_of("vcc", name), kept)
+        assert agent(str(kept)).sha256 == agent(name).sha256
+        assert replay(instance, f"agent:{kept}").objective == replay(instance, name).objective
+
+
+def test_what_is_no_agent_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rubbish.npz").write_bytes(b"rubbish")
-    good = agent("vcc-ppo")
-    (weights, bias), *rest = good.layers
-    for broken in (
-        replace(good, layers=tuple(rest)),
-        replace(good, layers=((weights * np.nan, bias), *rest)),
-        replace(good, scale=good.scale * 0),
-        replace(good, activation="sine"),
-    ):
-        broken.save(tmp_path / "broken.npz")
+    good = made().trained
+    for arrays in ({"w0": np.zeros((1, 3))}, {"b0": np.array([np.nan])}, {"scale": np.zeros(SIZE)}, {"w1": np.ones((2, 1))}):
+        replace(good, arrays={**good.arrays, **arrays}).save(tmp_path / "broken.npz")
         with pytest.raises(OptschedError, match="holds no agent"):
-            Agent.load(tmp_path / "broken.npz")
+            agent(str(tmp_path / "broken.npz"))
+    made(activation="sine").save(tmp_path / "broken.npz")
+    with pytest.raises(OptschedError, match="activation 'sine' is unknown"):
+        agent(str(tmp_path / "broken.npz"))
     for wrong in ("agent:nobody", f"agent:{tmp_path / 'none.npz'}", f"agent:{tmp_path / 'rubbish.npz'}"):
         with pytest.raises(OptschedError):
             replay(three(), wrong)
 
 
-def test_an_agent_says_where_it_has_not_learned(tmp_path: Path) -> None:
-    """Elsewhere one line, in the result too; none for the instance and forecasts that it knows, or where nobody knows."""
-    told = replay(three(), "vcc-ppo").message or ""
-    assert told.startswith("trained on another instance, google2019-d0-28: look before you trust it")
-    assert "`optsched train vcc-ppo --instance INSTANCE -o mine.npz`" in told
-    kept = tmp_path / "mine.npz"
-    agent("vcc-sac").trained(three(), "fitted").save(kept)
-    renamed = three().model_copy(update={"name": "another name", "meta": {"read": "again"}})
-    for instance in (three(), renamed):
-        assert replay(instance, f"agent:{kept}", forecast="fitted", settings=BARE).message is None
-    told = replay(three(), f"agent:{kept}", forecast="perfect", settings=BARE).message or ""
-    assert told == "trained on fitted forecasts, and shown perfect ones: look before you trust it, or type --forecast fitted"
-    told = replay(vcc(days=1, jobs=30, load=0.1), f"agent:{kept}", forecast="fitted").message or ""
-    assert "optsched train vcc-sac" in told
-    replace(agent("vcc-sac"), lesson=None).save(kept)
-    assert replay(three(), f"agent:{kept}", settings=BARE).message is None
+def test_a_share_of_all_is_uncapped(tmp_path: Path) -> None:
+    instance = vcc(days=2, jobs=200, load=0.4)
+    assert replay(instance, AgentPolicy(made(1.0))).objective == replay(instance, "uncapped").objective
+    assert replay(instance, AgentPolicy(made(0.2))).objective != replay(instance, "uncapped").objective
 
 
-def test_the_shipped_agents_know_their_month(traces: Path) -> None:
-    month = read_google2019(traces / "google2019")
-    assert [agent(name).doubt(month, "fitted") for name in ("vcc-ppo", "vcc-sac")] == [None, None]
+def test_agents_of_before_still_act(tmp_path: Path) -> None:
+    """A constant cap of theirs, bare; and they know one instance."""
+    file, instance = tmp_path / "old.npz", vcc(days=2, jobs=100, load=0.1)
+    of_before(file, instance)
+    told = replay(instance, f"agent:{file}", forecast="fitted", settings=BARE)
+    assert told.objective == replay(instance, f"constant:{0.75**3}", forecast="fitted").objective
+    assert told.message is None
+    assert "trained on fitted forecasts" in (replay(instance, f"agent:{file}", settings=BARE).message or "")
+    other = replay(three(), f"agent:{file}", forecast="fitted").message or ""
+    assert other.startswith(f"trained on another instance, {instance.name}: look before you trust it")
+    assert "`optsched train vcc-ppo --instance INSTANCE -o mine.npz`" in other
+    np.savez_compressed(file, w0=np.zeros((1, 26)), b0=np.zeros(1), clip=1.0, activation="tanh", squash=False, mean=0, scale=1)
+    with pytest.raises(OptschedError, match="it does not look at 27 numbers"):
+        agent(str(file))
+
+
+def test_an_agent_says_where_it_has_not_learned() -> None:
+    """One line: of loads, slots and forecasts."""
+    instance = vcc(days=2, jobs=100, load=0.1)
+    assert made().doubt(instance, "fitted") is None
+    shown = "trained on fitted forecasts, and shown perfect ones: look before you trust it, or type --forecast fitted"
+    assert made().doubt(instance, "perfect") == shown
+    heavy = made(most_load=0.05).doubt(instance, "fitted") or ""
+    assert heavy.startswith("trained at flexible loads from 1.0% to 5.0% of what the inflexible leaves, and this is 10.")
+    assert "`optsched train vcc-ppo --instance INSTANCE -o mine.npz`" in heavy
+    assert (made().doubt(three(), "fitted") or "").startswith("trained on slots of 3600 s, and these are of 43200 s")
+    assert replay(instance, AgentPolicy(made(most_load=0.05)), forecast="fitted").message == heavy

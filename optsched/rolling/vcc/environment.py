@@ -16,7 +16,7 @@ from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
 from optsched.reading import load
 from optsched.registry import family_of
-from optsched.rl.observation import SIZE, forecast_rows
+from optsched.rl.vcc.page import SIZE, forecast_rows
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue

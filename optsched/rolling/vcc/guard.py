@@ -12,15 +12,14 @@ import numpy as np
 
 from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
-from optsched.rl.agent import Agent
-from optsched.rl.observation import observe
+from optsched.rl.vcc.agent import CapAgent
+from optsched.rl.vcc.observation import Past
 from optsched.rolling.memory import recalled
 from optsched.rolling.vcc.beside import AHEAD_DAYS, Beside, Kept, Waiting
 from optsched.schedules.vcc import VccSchedule
 
 RULE = 1.0  # its cap
 CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
-FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
 
 
 class Memory(Data):
@@ -31,6 +30,7 @@ class Memory(Data):
     own: Kept
     rule: Kept
     seen: tuple[tuple[Waiting, ...], ...]
+    past: Past
 
 
 class GuardedAgent:
@@ -42,7 +42,7 @@ class GuardedAgent:
         Whether the rule decided the last snapshot.
     """
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: CapAgent) -> None:
         self.agent = agent
         self.reset(0)
 
@@ -52,9 +52,11 @@ class GuardedAgent:
         self.overruled = False
         self.own, self.rule = Beside(), Beside()
         self.seen: list[tuple[Waiting, ...]] = []
+        self.past = Past()
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
         """The agent's cap, or the rule's."""
+        self.past = self.past.seen(snapshot)
         if snapshot.preempt:  # agents are trained without evictions, and the account knows none
             self.overruled = True
             return VccSchedule(cap=(RULE,), starts=())
@@ -63,9 +65,9 @@ class GuardedAgent:
         self.seen = [*self.seen[-day + 1 :], tuple(jobs)]
         for side in (self.own, self.rule):
             side.join(now, jobs)
-        seen, asked = observe(self.cap, snapshot), float(snapshot.asked[0])
-        wanted = self.agent.act(seen)
-        self.overruled = len(self.seen) < day or not self._at_home(seen) or self._dearer(snapshot, wanted)
+        asked, wanted = float(snapshot.asked[0]), self.agent.cap(snapshot, self.past, self.cap)
+        known = len(self.seen) >= day and self.agent.at_home(snapshot, self.past, self.cap)
+        self.overruled = not known or self._dearer(snapshot, wanted)
         self.cap = RULE if self.overruled else wanted
         self.own.step(snapshot, 0, self.cap, asked)
         self.rule.step(snapshot, 0, RULE, asked)
@@ -85,18 +87,15 @@ class GuardedAgent:
         rule = self.rule.foreseen(snapshot, RULE, coming)
         return own > rule
 
-    def _at_home(self, seen: np.ndarray) -> bool:
-        """Whether what the agent sees is like what it was trained on; the last cap may be its rule's, and is left out."""
-        return bool((np.abs((seen - self.agent.mean) / self.agent.scale)[1:] <= FAR).all())
-
     def doubt(self, instance: VccInstance, forecast: str) -> str | None:
-        """Where the agent was trained on another instance, or on other forecasts."""
+        """Where the agent was trained on other loads, another instance, or other forecasts."""
         return self.agent.doubt(instance, forecast)
 
     def state(self) -> dict[str, object]:
         """Both accounts, the last cap, and who set it."""
-        own, rule = self.own.kept(), self.rule.kept()
-        return Memory(cap=self.cap, agent=self.agent.sha256, own=own, rule=rule, seen=tuple(self.seen)).model_dump(mode="json")
+        own, rule, seen = self.own.kept(), self.rule.kept(), tuple(self.seen)
+        kept = Memory(cap=self.cap, agent=self.agent.sha256, own=own, rule=rule, seen=seen, past=self.past)
+        return kept.model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Go on from there.
@@ -107,5 +106,5 @@ class GuardedAgent:
         """
         kept = recalled(Memory, state)
         self.agent.expect(kept.agent)
-        self.cap, self.seen = kept.cap, list(kept.seen)
+        self.cap, self.seen, self.past = kept.cap, list(kept.seen), kept.past
         self.own, self.rule = Beside.of(kept.own), Beside.of(kept.rule)

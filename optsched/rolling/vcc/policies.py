@@ -13,8 +13,8 @@ from optsched.heuristics.vcc import RULES, constant_cap, threshold_cap, uncapped
 from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import Staircase, round_down_to_feasible
-from optsched.rl.agent import Agent, agent, shipped
-from optsched.rl.observation import observe
+from optsched.rl.vcc.agent import CapAgent, agent, shipped
+from optsched.rl.vcc.observation import Past
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.rolling.slots import whole_slots
@@ -101,10 +101,11 @@ class Rolling:
 
 
 class LastCap(Data):
-    """What an agent's policy remembers: its last cap, and the sha256 of who set it."""
+    """What an agent's policy remembers: its last cap, what it has seen, and the sha256 of who set the cap."""
 
     cap: float
     agent: str
+    past: Past
 
 
 def agent_policy(name: str, settings: Settings) -> Policy[VccInstance, VccSchedule]:
@@ -116,26 +117,27 @@ def agent_policy(name: str, settings: Settings) -> Policy[VccInstance, VccSchedu
 class AgentPolicy:
     """A trained agent without a guard."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: CapAgent) -> None:
         self.agent = agent
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """No cap yet."""
-        self.cap = 0.0
+        """No cap yet, and nothing seen."""
+        self.cap, self.past = 0.0, Past()
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
-        """What the agent says to the 27 numbers that it knows."""
-        self.cap = self.agent.act(observe(self.cap, snapshot))
+        """What the agent says to what it sees."""
+        self.past = self.past.seen(snapshot)
+        self.cap = self.agent.cap(snapshot, self.past, self.cap)
         return VccSchedule(cap=(self.cap,), starts=())
 
     def doubt(self, instance: VccInstance, forecast: str) -> str | None:
-        """Where it was trained on another instance, or on other forecasts."""
+        """Where it was trained on other loads, another instance, or other forecasts."""
         return self.agent.doubt(instance, forecast)
 
     def state(self) -> dict[str, object]:
-        """The last cap, and who set it."""
-        return LastCap(cap=self.cap, agent=self.agent.sha256).model_dump()
+        """The last cap, what has been seen, and who set the cap."""
+        return LastCap(cap=self.cap, agent=self.agent.sha256, past=self.past).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Go on after that cap.
@@ -146,7 +148,7 @@ class AgentPolicy:
         """
         kept = recalled(LastCap, state)
         self.agent.expect(kept.agent)
-        self.cap = kept.cap
+        self.cap, self.past = kept.cap, kept.past
 
 
 def _ruled(rule: Callable[..., Floats], name: str, word: str, settings: Settings) -> Policy[VccInstance, VccSchedule]:

@@ -1,0 +1,123 @@
+"""Scenarios that the agents of vcc learn in: weeks of other months, synthetic ones, a toy, or somebody's own instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats, Instance
+from optsched.instances.vcc import VccInstance
+from optsched.rl.learner import Learner
+from optsched.rl.vcc.agent import load_of
+from optsched.rl.vcc.episodes import Shares
+from optsched.rl.vcc.split import TRAIN, VALIDATION, WORDS
+from optsched.rolling.vcc.batch import Batch, Case, case
+from optsched.rolling.vcc.months import data, drawn, every, synthetic
+
+SIZE = 24  # data centres at once
+FORECAST = "fitted"
+FIRSTS = (0, 12)  # days of a validation month that its weeks begin with
+MONTHS, SYNTHETIC = 144, 48  # training cases of each kind
+VALIDATED = 12  # synthetic ones
+CASES_SEED, VALIDATION_SEED = 17, 7919  # of the cases: the same for every seed of training
+
+
+class Weeks:
+    """Cases to draw from, and cases to validate on, the same number of slots each."""
+
+    size = SIZE
+
+    def __init__(self, scenario: str, split: str, cases: Sequence[Case], held: Sequence[Case], loads: Sequence[float]) -> None:
+        self.scenario, self.split, self.cases, self.held = scenario, split, cases, held
+        self.slots = len(cases[0].carbon)
+        self.settings: dict[str, bool | int | float | str] = {
+            "least_load": round(min(loads), 4),
+            "most_load": round(max(loads), 4),
+            "slot_s": cases[0].h * 3600,
+            "forecast": FORECAST,
+        }
+        self.rule = costs(held, lambda seen: np.ones(len(seen)))
+
+    def draw(self, rng: np.random.Generator) -> Batch:
+        """Different ones, where there are enough."""
+        few = len(self.cases) < self.size
+        return Batch([self.cases[i] for i in rng.choice(len(self.cases), self.size, replace=few)])
+
+    def score(self, shares: Shares) -> float:
+        """By how much less than uncapped, in the mean."""
+        return float((1 - costs(self.held, shares) / self.rule).mean())
+
+
+def costs(cases: Sequence[Case], shares: Shares) -> Floats:
+    """What the objective is of each, shape (B,)."""
+    batch, over = Batch(cases), False
+    while not over:
+        _, over = batch.step(shares(batch.seen()))
+    return np.asarray(batch.cost + np.array([held.fixed for held in cases]))
+
+
+def months() -> Weeks:
+    """Google's jobs at many loads under the carbon of nine months, and synthetic weeks.
+
+    Raises
+    ------
+    OptschedError : the data is not there.
+    """
+    folder, rng = data(), np.random.default_rng(CASES_SEED)
+    if folder is None:
+        raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
+    given = drawn(TRAIN, MONTHS, rng, folder) + synthetic(SYNTHETIC, rng)
+    return _weeks("months", WORDS + f"; {SYNTHETIC} synthetic weeks in training", given, every(VALIDATION, FIRSTS, folder))
+
+
+def made(name: str, count: int, days: int) -> Weeks:
+    """Synthetic cases of so many days."""
+    given = synthetic(count, np.random.default_rng(CASES_SEED), days)
+    held = synthetic(VALIDATED, np.random.default_rng(VALIDATION_SEED), days)
+    return _weeks(name, f"generated, of other seeds: {count} cases in training, {VALIDATED} in validation", given, held)
+
+
+def _weeks(name: str, split: str, given: Sequence[VccInstance], held: Sequence[VccInstance]) -> Weeks:
+    loads = [load_of(instance) for instance in given]
+    return Weeks(name, split, [case(instance) for instance in given], [case(instance) for instance in held], loads)
+
+
+def own(instances: Sequence[Instance]) -> Weeks:
+    """Somebody's instances, to learn from and to be judged by.
+
+    Raises
+    ------
+    OptschedError : they are not alike in slots, or not of this family.
+    """
+    given = [instance for instance in instances if isinstance(instance, VccInstance)]
+    if len({(instance.horizon, instance.slot_s, instance.now % instance.day_slots) for instance in given}) != 1:
+        raise OptschedError("instances to learn from together have the same number of slots, of the same length")
+    names = ", ".join(instance.name for instance in given)
+    return _weeks("instance", f"trained and validated on {names}: its figures there are of what it knows", given, given)
+
+
+SCENARIOS: dict[str, Callable[[], Weeks]] = {
+    "months": months,
+    "synthetic": lambda: made("synthetic", 2 * SYNTHETIC, 7),
+    "toy": lambda: made("toy", SIZE, 2),
+}
+
+
+def _source(scenario: str, instances: Sequence[Instance]) -> Weeks:
+    return own(instances) if instances else SCENARIOS[scenario]()
+
+
+def ppo(scenario: str, instances: Sequence[Instance], seed: int) -> Learner:
+    """For ``optsched train vcc-ppo``."""
+    from optsched.rl.vcc.learner import PPO_SETTINGS, PPOLearner
+
+    return PPOLearner("vcc-ppo", _source(scenario, instances), seed, PPO_SETTINGS)
+
+
+def sac(scenario: str, instances: Sequence[Instance], seed: int) -> Learner:
+    """For ``optsched train vcc-sac``."""
+    from optsched.rl.vcc.learner import SAC_SETTINGS, SACLearner
+
+    return SACLearner("vcc-sac", _source(scenario, instances), seed, SAC_SETTINGS)
