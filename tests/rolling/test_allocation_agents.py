@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,14 @@ from optsched.referee import check, evaluate
 from optsched.rl.allocation.pricer import KIND, Pricer
 from optsched.rl.allocation.scenarios import scenario
 from optsched.rl.allocation.view import PRICE, SIZE, see
-from optsched.rl.trained import Card, Trained
+from optsched.rl.trained import Card, Trained, file_of
 from optsched.rolling.allocation.agents import AgentPolicy, GuardedAgent, agent_policy
 from optsched.rolling.allocation.beside import Beside
 from optsched.rolling.allocation.ledger import Ledger
 from optsched.rolling.allocation.simulator import AllocationSimulator
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Guarded, Lasting, Settings
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule
 
 CARD = Card(name="by-hand", kind=KIND, problem="allocation", scenario="none", split="none", seed=0, steps=0, settings={})
 
@@ -39,6 +41,14 @@ def snapshots(instance: AllocationInstance) -> list[AllocationInstance]:
         found.append(snapshot)
         simulator.apply(priced_dispatch(snapshot))
     return found
+
+
+def run(instance: AllocationInstance, decide: Callable[[AllocationInstance], AllocationSchedule]) -> AllocationHistory:
+    """What happens when that decides."""
+    simulator = AllocationSimulator(instance)
+    while (snapshot := simulator.snapshot()) is not None:
+        simulator.apply(decide(snapshot))
+    return simulator.history()
 
 
 def test_at_the_rules_price_it_is_the_rule() -> None:
@@ -202,3 +212,15 @@ def test_a_replay_by_name(tmp_path: Path) -> None:
     instance = scenario("toy").instance("test", 0)
     result = replay(instance, f"agent:{path}")
     assert check(instance, result.schedule) == []
+
+
+def test_what_ships_does_what_its_card_says() -> None:
+    pricer = Pricer.load(file_of("allocation", "allocation-imitation"))
+    ((_, told),) = pricer.trained.card.tested.items()
+    found = []
+    for k in range(6):
+        instance = scenario("andreas").instance("test", k)
+        costs = [evaluate(instance, run(instance, decide)).objective for decide in (priced_dispatch, pricer.decide)]
+        found.append(np.log(costs[0] / costs[1]))
+    assert np.mean(found) == pytest.approx(told, abs=1e-6)
+    assert told > 0
