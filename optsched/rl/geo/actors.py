@@ -1,4 +1,4 @@
-"""How trained agents act, with NumPy alone: an agent a site, or one scorer for every job and site."""
+"""How trained agents act, with NumPy alone: who decides a round, and an agent a site."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
-from optsched.errors import InputError
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.rl.geo.observation import OPTION, WAIT, Sight, joint_size
+from optsched.rl.geo.observation import Sight
 from optsched.rl.trained import Trained
 
 AGENTS = "geo-agents"
-SCORES = "geo-scores"
 
 
 class Actor(Protocol):
@@ -46,73 +44,23 @@ def best_legal(score: Floats, legal: Bools) -> Ints:
 
 
 class Agents:
-    """A network a site, stacked: logits, or values, of that site's actions."""
+    """A network a site, stacked: logits of its actions, or (`residual`) their values beyond what is credited at once."""
 
     def __init__(self, trained: Trained) -> None:
         self.trained = trained
         self.layers = layers_of(trained.arrays)
         self.sites = len(self.layers[0][0])
+        self.residual = bool(trained.arrays["residual"])
 
     def knows(self, sites: int) -> bool:
         """As many as it was trained for."""
         return sites == self.sites
 
-    def scores(self, seen: Floats) -> Floats:
-        """Of each agent's actions, shape (P, A), from what it sees, (P, D)."""
-        return forward(seen[:, None], self.layers)[:, 0]
+    def scores(self, sight: Sight) -> Floats:
+        """Of each agent's actions, shape (P, A)."""
+        found = forward(sight.joint()[:, None], self.layers)[:, 0]
+        return found + sight.credits() if self.residual else found
 
     def act(self, sight: Sight) -> Ints:
         """What each agent likes best of what is legal."""
-        return best_legal(self.scores(sight.joint()), sight.rounds.legal)
-
-
-class Scores:
-    """One network scores every site for a job, another its postponement; any number of sites."""
-
-    def __init__(self, trained: Trained) -> None:
-        self.trained = trained
-        self.option, self.wait = layers_of(trained.arrays, "option_"), layers_of(trained.arrays, "wait_")
-
-    def knows(self, sites: int) -> bool:
-        """Any."""
-        return True
-
-    def scores(self, sight: Sight, asked: Ints) -> Floats:
-        """Of postponing and of every site, shape (n, 1 + P)."""
-        option, wait = sight.options(asked)
-        return np.concatenate([forward(wait, self.wait), forward(option, self.option)[..., 0]], axis=1)
-
-    def act(self, sight: Sight) -> Ints:
-        """What scores best of what is legal; sites without a job postpone."""
-        rounds = sight.rounds
-        mine = np.flatnonzero(rounds.asked >= 0)
-        actions = np.zeros(rounds.sites, dtype=np.int64)
-        actions[mine] = best_legal(self.scores(sight, rounds.asked[mine]), rounds.legal[mine])
-        return actions
-
-
-def loaded(path: str) -> Agents | Scores:
-    """The agents in a file.
-
-    Raises
-    ------
-    InputError : it holds none.
-    """
-    try:
-        found = Trained.load(path, AGENTS)
-    except InputError:
-        return _fitting(Scores(Trained.load(path, SCORES)), path)
-    return _fitting(Agents(found), path)
-
-
-def _fitting(actor: Agents | Scores, path: str) -> Agents | Scores:
-    """Refuse networks of other shapes than what they are shown."""
-    if isinstance(actor, Agents):
-        sizes = [(actor.layers, joint_size(actor.sites), 1 + actor.sites)] if actor.layers else []
-    else:
-        sizes = [(actor.option, OPTION, 1), (actor.wait, WAIT, 1)]
-    for layers, given, made in sizes:
-        wide = [given, *(weights.shape[-1] for weights, _ in layers)]
-        if wide[-1] != made or any(w.shape[-2] != n for (w, _), n in zip(layers, wide, strict=False)):
-            raise InputError(path, "", f"holds no agent: its network does not make {made} of {given} numbers")
-    return actor
+        return best_legal(self.scores(sight), sight.rounds.legal)

@@ -39,10 +39,11 @@ class DoubleDqn:
         seen, after, action = by_agent(batch.seen), by_agent(batch.next_seen), by_agent(batch.action)
         goes_on = 1 - torch.as_tensor(batch.over).float()
         with torch.no_grad():
-            best = self.actor(after).masked_fill(~by_agent(batch.next_legal), -1e9).argmax(-1, keepdim=True)
-            value = self.target(after).gather(2, best)[..., 0]
+            credit = by_agent(batch.next_credit)
+            best = (self.actor(after) + credit).masked_fill(~by_agent(batch.next_legal), -1e9).argmax(-1, keepdim=True)
+            value = (self.target(after) + credit).gather(2, best)[..., 0]
             goal = torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * value
-        found = self.actor(seen).gather(2, action[..., None])[..., 0]
+        found = (self.actor(seen) + by_agent(batch.credit)).gather(2, action[..., None])[..., 0]
         loss = torch.nn.functional.smooth_l1_loss(found, goal)
         self.steps.zero_grad()
         loss.backward()

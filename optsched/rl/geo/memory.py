@@ -22,6 +22,8 @@ class Batch:
         Whether the agent had a choice, shape (B, P).
     action
         Shape (B, P).
+    credit, next_credit
+        What each action is known to earn at once, shape (B, P, A): networks of values learn the rest.
     reward
         Shape (B,).
     over
@@ -35,6 +37,8 @@ class Batch:
     reward: np.ndarray
     next_seen: np.ndarray
     next_legal: np.ndarray
+    credit: np.ndarray
+    next_credit: np.ndarray
     over: np.ndarray
 
 
@@ -54,6 +58,8 @@ class Memory:
             "next_all": np.zeros((capacity, *shape["all"]), np.float32),
             "legal": np.zeros((capacity, agents, actions), bool),
             "next_legal": np.zeros((capacity, agents, actions), bool),
+            "credit": np.zeros((capacity, agents, actions), np.float32),
+            "next_credit": np.zeros((capacity, agents, actions), np.float32),
             "active": np.zeros((capacity, agents), bool),
             "action": np.zeros((capacity, agents), np.int64),
             "reward": np.zeros(capacity, np.float32),

@@ -20,9 +20,8 @@ SITE = 1 + len(AHEAD_H) + 5 + len(MEANS_H)
 JOB = 7
 PAIR = 6
 WORLD = 6
-OPTION = JOB + PAIR + 2 * SITE + WORLD  # of a job at a site
-WAIT = JOB + 4 + SITE + WORLD  # of a job that is postponed
 LARGEST = 5.0
+UNIT_GPU_H = 16.0  # whose revenue is the unit of credits: about a job of Table I
 
 
 class Sight:
@@ -112,24 +111,6 @@ class Sight:
         found[..., 5] = (room - rows.gpus[asked, None]) / self.total
         return found
 
-    def options(self, asked: Ints) -> tuple[Floats, Floats]:
-        """Of jobs that are asked about: as run at each site, shape (n, P, OPTION), and as postponed, shape (n, WAIT)."""
-        rounds, at = self.rounds, self.rounds.rows.at[asked]
-        job, pair, site = self._job(asked), self._pair(asked), self._site()
-        world = np.append(self.world, float(site[:, 0] @ self.total / self.total.sum()))
-        option = np.empty((len(asked), rounds.sites, OPTION))
-        parts = job[:, None], pair, site, site[at][:, None], world
-        edge = 0
-        for part in parts:
-            option[..., edge : edge + part.shape[-1]] = part
-            edge += part.shape[-1]
-        legal = np.where(rounds.legal[at, 1:], pair[..., 0], -2.0).max(axis=1)
-        here = pair[np.arange(len(asked)), at]
-        summary = np.array([legal, here[:, 0], here[:, 0] + here[:, 1], self.later[asked].max(axis=1)]).T
-        everywhere = np.broadcast_to(world, (len(asked), WORLD))
-        wait = np.concatenate([job, np.clip(summary, -2.0, 2.0), site[at], everywhere], axis=1)
-        return np.clip(option, -LARGEST, LARGEST), np.clip(wait, -LARGEST, LARGEST)
-
     def joint(self) -> Floats:
         """What each site's agent of a fixed number of sites sees, shape (P, `joint_size`): its own job, and all sites."""
         rounds, sites = self.rounds, self.rounds.sites
@@ -143,6 +124,19 @@ class Sight:
         seen[mine, JOB : JOB + PAIR * sites] = self._pair(j).reshape(len(mine), -1)
         seen[:, JOB + PAIR * sites :] = np.concatenate([self._site().ravel(), asked.ravel(), self.world])
         return np.clip(seen, -LARGEST, LARGEST, out=seen)
+
+    def credits(self) -> Floats:
+        """What each action is credited with, shape (P, 1 + P), in units of `UNIT_GPU_H` GPU-hours of revenue."""
+        rounds = self.rounds
+        found = np.zeros((rounds.sites, 1 + rounds.sites))
+        mine = np.flatnonzero(rounds.asked >= 0)
+        found[mine, 1:] = np.where(rounds.legal[mine, 1:], rounds.gain[rounds.asked[mine]], 0.0)
+        return found / unit_usd(rounds)
+
+
+def unit_usd(rounds: Rounds) -> float:
+    """USD of a unit of credit."""
+    return max(1e-12, UNIT_GPU_H * rounds.network.revenue * rounds.network.ratio)
 
 
 def joint_size(sites: int) -> int:

@@ -63,10 +63,11 @@ class DiscreteSac:
         weight = self.log_weight.detach().exp()
         with torch.no_grad():
             share, log = policy(self.actor(after), next_legal)
-            least = torch.minimum(*(target(after) for target in self.targets))
+            least = torch.minimum(*(target(after) for target in self.targets)) + by_agent(batch.next_credit)
             value = (share * (least - weight[..., None] * log)).sum(-1)
             goal = torch.as_tensor(batch.reward) + settings.gamma * goes_on * value
-        values = [critic(seen) for critic in self.critics]
+        credit = by_agent(batch.credit)
+        values = [critic(seen) + credit for critic in self.critics]
         errors = [value.gather(2, action[..., None])[..., 0] - goal for value in values]
         loss = sum(torch.nn.functional.smooth_l1_loss(e, torch.zeros_like(e)) for e in errors)
         self.critic_steps.zero_grad()

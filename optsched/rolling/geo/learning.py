@@ -13,7 +13,7 @@ from optsched.instances.base import Floats, Instance, Ints
 from optsched.rl.geo.actors import AGENTS, Agents, best_legal, forward, layers_of
 from optsched.rl.geo.dqn import DoubleDqn, DqnSettings
 from optsched.rl.geo.memory import Memory
-from optsched.rl.geo.observation import JOB, PAIR, Sight, joint_size
+from optsched.rl.geo.observation import JOB, PAIR, Sight, joint_size, unit_usd
 from optsched.rl.geo.sac import DiscreteSac, SacSettings
 from optsched.rl.trained import Card, Trained
 from optsched.rolling.geo.cases import Cases
@@ -77,12 +77,12 @@ class SiteAgents:
     def _play(self) -> dict[str, float]:
         instance = self.cases.training(self.episodes)
         episode, layers = Episode(instance), layers_of(self.algorithm.actor.arrays())
-        jobs = instance.columns
-        unit = episode.network.revenue * float(np.mean(jobs.gpus * jobs.duration))
-        rounds, total = 0, 0.0
+        assert episode.rounds is not None
+        rounds, total, unit = 0, 0.0, unit_usd(episode.rounds)
         seen = self._see(episode)
         while episode.rounds is not None and rounds < MOST_ROUNDS:
             legal, active = episode.rounds.legal, episode.rounds.asked >= 0
+            credit = episode.sight.credits()
             action = self._explore(episode.sight, seen, layers)
             earned = episode.decide(action)
             after = self._see(episode)
@@ -96,6 +96,8 @@ class SiteAgents:
                 reward=earned / unit,
                 next_seen=after,
                 next_legal=next_legal,
+                credit=credit,
+                next_credit=np.zeros_like(credit) if episode.rounds is None else episode.sight.credits(),
                 over=over,
             )
             seen, rounds, total = after, rounds + 1, total + earned
@@ -115,6 +117,7 @@ class SiteAgents:
         scores = forward(seen[:, None], layers)[:, 0]
         if isinstance(self.algorithm, DiscreteSac):
             return best_legal(scores + lots, legal)
+        scores += sight.credits()
         first, last, until = self.practice.explore
         share = first + (last - first) * min(1.0, self.seen / until)
         blind = self.rng.random(len(legal)) < share
@@ -138,7 +141,8 @@ class SiteAgents:
             steps=self.seen,
             settings=plain,
         )
-        return Trained({name: array.astype(np.float32) for name, array in self.algorithm.actor.arrays().items()}, card)
+        arrays = {name: array.astype(np.float32) for name, array in self.algorithm.actor.arrays().items()}
+        return Trained(arrays | {"residual": np.asarray(float(isinstance(self.algorithm, DoubleDqn)))}, card)
 
     def state(self) -> Mapping[str, object]:
         """Networks, memory, and the generator of lots."""

@@ -13,7 +13,9 @@ from optsched.instances.base import Ints
 from optsched.instances.geo import GeoInstance, Job
 from optsched.problems.geo import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.rolling.policy import Factory
+from optsched.rl.trained import shipped
+from optsched.rolling.geo.agents import agent_policy
+from optsched.rolling.policy import Factory, ParametricFactory
 from optsched.rolling.priced import BidPricePolicy, BidPricing
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.slotted import itself
@@ -49,6 +51,8 @@ PRICING = BidPricing(
     exact_limit=0,
 )
 POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy, PRICING)}
+POLICIES |= {name: partial(agent_policy, name) for name in shipped("geo")}
+PARAMETRIC_POLICIES: dict[str, ParametricFactory[GeoInstance, GeoSchedule]] = {"agent": agent_policy}  # agent:weights.npz
 
 
 def truncate_window(snapshot: GeoInstance, window_s: float) -> GeoInstance:

@@ -1,0 +1,198 @@
+"""Trained agents as policies of geo: they go through the rounds that they were trained in, with S0 beside them as a guard.
+
+After every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, is held against
+what it makes of all jobs beside the agent. Where an agent's decision leaves less than that, S0 decides in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Data
+from optsched.instances.geo import GeoInstance
+from optsched.rl.geo.actors import Actor
+from optsched.rl.geo.arrivals import Arrivals
+from optsched.rl.geo.arrivals import Kept as KeptArrivals
+from optsched.rl.geo.files import Acting, loaded
+from optsched.rl.geo.network import Network
+from optsched.rl.geo.observation import Sight
+from optsched.rl.geo.rounds import Rounds
+from optsched.rl.trained import file_of
+from optsched.rolling.geo.beside import Beside, Kept, locally, worth
+from optsched.rolling.memory import recalled
+from optsched.rolling.policy import Policy, Settings
+from optsched.schedules.geo import GeoSchedule, Start
+
+BEHIND = 0.01  # of what S0 earns: so far may an agent fall behind it
+
+
+class Memory(Data):
+    """What a policy remembers: whose it is, arrivals, GPUs seen, and both accounts where it is guarded."""
+
+    agent: str
+    arrivals: KeptArrivals
+    gpus: tuple[float, ...]
+    earned: float = 0.0
+    rule: Kept | None = None
+
+
+class AgentPolicy:
+    """A trained agent without a guard."""
+
+    def __init__(self, acting: Acting) -> None:
+        self.acting = acting
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Nothing has been seen."""
+        self.network: Network | None = None
+        self.gpus = np.zeros(0)
+        self.arrivals: Arrivals | None = None
+        self.kept: KeptArrivals | None = None
+
+    def decide(self, snapshot: GeoInstance) -> GeoSchedule:
+        """Round after round until every waiting job has been decided about."""
+        rounds, sight, _ = self._see(snapshot)
+        if not self.acting.knows(rounds.sites):
+            return _plan(rounds)
+        _play(rounds, sight, self.acting)
+        return rounds.schedule
+
+    def _see(self, snapshot: GeoInstance) -> tuple[Rounds, Sight, list[int]]:
+        """The rounds, what is seen in them, and the jobs that are new."""
+        day = round(86400 / snapshot.slot_s)
+        left = snapshot.capacity.max(axis=1).astype(float)
+        gpus = left if len(self.gpus) != len(left) else np.maximum(self.gpus, left)
+        if self.network is None or not np.array_equal(gpus, self.gpus):
+            self.network, self.gpus = Network.of(snapshot, gpus), gpus
+        if self.arrivals is None:
+            self.arrivals = Arrivals(max(1, day // 24))
+            if self.kept is not None:
+                self.arrivals.recall(self.kept)
+        rounds = Rounds.of_snapshot(self.network, snapshot)
+        rows, before = rounds.rows, self.arrivals.known
+        self.arrivals.see(snapshot.now, list(rounds.names), rows.source, rows.gpus * rows.duration, rounds.sites)
+        new = [j for j, name in enumerate(rounds.names) if name not in before]
+        return rounds, Sight(rounds, self.arrivals, snapshot.now, day), new
+
+    def doubt(self, instance: GeoInstance, forecast: str) -> str | None:
+        """Where it cannot act at all."""
+        if self.acting.knows(len(instance.sites)):
+            return None
+        return f"trained for another number of sites than {len(instance.sites)}: local-fcfs decides in its place"
+
+    def state(self) -> dict[str, object]:
+        """What has been seen, and whose it is."""
+        return self._memory().model_dump(mode="json")
+
+    def _memory(self) -> Memory:
+        arrivals = Arrivals(1).kept() if self.arrivals is None else self.arrivals.kept()
+        return Memory(agent=self.acting.trained.sha256, arrivals=arrivals, gpus=tuple(self.gpus.tolist()))
+
+    def restore(self, state: object) -> None:
+        """Go on with that.
+
+        Raises
+        ------
+        OptschedError : it was another agent's.
+        """
+        self._recall(recalled(Memory, state))
+
+    def _recall(self, kept: Memory) -> None:
+        self.acting.trained.expect(kept.agent)
+        self.reset(0)
+        self.gpus = np.array(kept.gpus)
+        self.kept = kept.arrivals
+
+
+class GuardedAgent(AgentPolicy):
+    """An agent, and S0 that stands in for it.
+
+    Attributes
+    ----------
+    overruled
+        Whether S0 decided the last snapshot.
+    earned
+        USD of what has been started, less what migrations have cost.
+    """
+
+    def reset(self, seed: int) -> None:
+        """And nothing earned."""
+        super().reset(seed)
+        self.overruled = False
+        self.earned = 0.0
+        self.rule = Beside()
+        self.now = 0
+
+    def decide(self, snapshot: GeoInstance) -> GeoSchedule:
+        """The agent's decision, or S0's."""
+        rounds, sight, new = self._see(snapshot)
+        self.now = snapshot.now
+        self.rule.join(rounds, snapshot.now, new)
+        self.overruled = True
+        if self.acting.knows(rounds.sites):
+            started = _play(rounds, sight, self.acting)
+            least = self.rule.earned - BEHIND * abs(self.rule.earned)
+            self.overruled = self.earned + self._foreseen(rounds, started) < least
+            if not self.overruled:
+                self.earned += self._paid(rounds, started)
+                return rounds.schedule
+            rounds = Rounds.of_snapshot(rounds.network, snapshot)
+        plan = locally(rounds, rounds.free.copy(), list(range(len(rounds.names))))
+        self.earned += worth(rounds, [each for each in plan if each[2] == 0])
+        return _schedule(rounds, plan)
+
+    def _foreseen(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
+        """USD of a decision and of what S0 then makes of the other jobs that wait."""
+        gone = {j for j, _ in started}
+        others = locally(rounds, rounds.free.copy(), [j for j in range(len(rounds.names)) if j not in gone])
+        return sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
+
+    def _paid(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
+        """USD of a decision alone: a job that is on its way has cost something, and earns when it starts."""
+        rows, total = rounds.rows, 0.0
+        for j, site in started:
+            if not (rounds.leaves[j, site] and rounds.first[j, site] > 0):
+                total += float(rounds.gain[j, site])
+                continue
+            here, there = rows.source[[j]], np.array([site])
+            size = rows.data[[j]] + rows.model[[j]]
+            total -= float(rounds.signals.transfer(here, there, size, np.zeros(1, dtype=np.int64))[0])
+        return total
+
+    def _memory(self) -> Memory:
+        return super()._memory().model_copy(update={"earned": self.earned, "rule": self.rule.kept(self.now)})
+
+    def _recall(self, kept: Memory) -> None:
+        super()._recall(kept)
+        if kept.rule is None:
+            raise OptschedError("the checkpoint was made without the guard")
+        self.earned, self.rule = kept.earned, Beside.of(kept.rule)
+
+
+def _play(rounds: Rounds, sight: Sight, actor: Actor) -> list[tuple[int, int]]:
+    """(job, site) of what an actor starts or sends in all rounds."""
+    started = []
+    while not rounds.over:
+        started += rounds.decide(actor.act(sight))
+    return started
+
+
+def _plan(rounds: Rounds) -> GeoSchedule:
+    """S0's, of the jobs that wait."""
+    return _schedule(rounds, locally(rounds, rounds.free.copy(), list(range(len(rounds.names)))))
+
+
+def _schedule(rounds: Rounds, placed: list[tuple[int, int, int]]) -> GeoSchedule:
+    ids, names = rounds.network.ids, rounds.names
+    return GeoSchedule(starts=tuple(Start(job=names[j], site=ids[n], start=s, departure=None) for j, n, s in placed))
+
+
+def agent_policy(name: str, settings: Settings) -> Policy[GeoInstance, GeoSchedule]:
+    """A trained agent, shipped or of a file; with its guard, unless that is not wanted."""
+    settings.allow(name)
+    made: Callable[[Acting], AgentPolicy] = AgentPolicy if settings.guard is False else GuardedAgent
+    return made(loaded(file_of("geo", name)))

@@ -1,0 +1,118 @@
+"""S0, local first come, first served, played beside an agent on the jobs that snapshots have shown.
+
+A job is served in the order of submission, so where S0 puts it depends on earlier ones alone and is never changed: each job is
+placed once, when it is first seen, at the first slot in which it fits at its source.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instances.base import Data, Floats, Ints
+from optsched.rl.geo.rounds import Rounds
+
+Run = tuple[int, int, int, int]
+"""Site, first slot, slot after the last one, GPUs."""
+
+
+class Kept(Data):
+    """A `Beside` as JSON."""
+
+    earned: float
+    runs: tuple[Run, ...]
+    steps: tuple[tuple[tuple[int, int], ...], ...]
+    end: int
+
+
+def earliest(free: Ints, gpus: int, duration: int, first: int, last: int) -> int | None:
+    """The first slot from `first` to `last` from which so many GPUs are free for so long; free of shape (T,)."""
+    if first > last:
+        return None
+    lacking = np.flatnonzero(free[first : last + duration] < gpus)
+    if not len(lacking):
+        return first
+    gaps = np.diff(lacking, prepend=-1, append=last + duration - first) - 1
+    for i in np.flatnonzero(gaps >= duration).tolist():
+        start = first + (0 if i == 0 else int(lacking[i - 1]) + 1)
+        return start if start <= last else None
+    return None
+
+
+def locally(rounds: Rounds, free: Ints, rows: list[int]) -> list[tuple[int, int, int]]:
+    """(job, site, start) of waiting jobs served in their order where they wait or are bound for; `free` is used up, (P, T)."""
+    jobs, placed = rounds.rows, []
+    for j in rows:
+        site, duration, gpus = int(jobs.at[j]), int(jobs.duration[j]), int(jobs.gpus[j])
+        back = 0 if site == int(jobs.source[j]) else int(jobs.back[j, site])
+        last = min(int(jobs.due[j]) - back, rounds.horizon - duration)
+        start = earliest(free[site], gpus, duration, max(0, int(jobs.arrives[j])), last)
+        if start is not None:
+            free[site, start : start + duration] -= gpus
+            placed.append((j, site, start))
+    return placed
+
+
+def worth(rounds: Rounds, placed: list[tuple[int, int, int]]) -> float:
+    """USD that those runs add to the utility, migrations apart."""
+    if not placed:
+        return 0.0
+    rows, signals = rounds.rows, rounds.signals
+    j, site, start = np.array(placed, dtype=np.int64).T
+    end = start + rows.duration[j]
+    earned = rows.gpus[j] * (signals.upto(site, end) - signals.upto(site, start))
+    back = signals.transfer(site, rows.source[j], rows.model[j], np.minimum(end, rounds.horizon - 1))
+    return float((earned - np.where(site != rows.source[j], back, 0.0)).sum())
+
+
+class Beside:
+    """What S0 would have done so far.
+
+    Attributes
+    ----------
+    earned
+        USD of all runs that it has placed, as they were believed to be when it did.
+    free
+        GPUs left, shape (P, T), slots counted from the beginning of the replay.
+    """
+
+    def __init__(self) -> None:
+        self.earned = 0.0
+        self.capacity: Ints = np.zeros((0, 0), dtype=np.int64)
+        self.free = self.capacity
+        self.runs: list[Run] = []
+
+    def join(self, rounds: Rounds, now: int, new: list[int]) -> None:
+        """Jobs that were first seen in slot `now`."""
+        if not self.capacity.size:  # nothing runs yet when a replay begins
+            self.capacity = np.concatenate([np.zeros((rounds.sites, now), dtype=np.int64), rounds.free], axis=1)
+            self.free = self.capacity.copy()
+        placed = locally(rounds, self.free[:, now:], new)
+        self.earned += worth(rounds, placed)
+        rows = rounds.rows
+        for j, site, start in placed:
+            self.runs.append((site, now + start, now + start + int(rows.duration[j]), int(rows.gpus[j])))
+
+    def kept(self, now: int) -> Kept:
+        """What counts from slot `now` on."""
+        runs = tuple(run for run in self.runs if run[2] > now)
+        return Kept(earned=self.earned, runs=runs, steps=tuple(map(_steps, self.capacity)), end=self.capacity.shape[1])
+
+    @classmethod
+    def of(cls, kept: Kept) -> Beside:
+        """What was kept."""
+        found = cls()
+        found.earned, found.runs = kept.earned, list(kept.runs)
+        found.capacity = np.zeros((len(kept.steps), kept.end), dtype=np.int64)
+        for row, steps in zip(found.capacity, kept.steps, strict=True):
+            for slot, value in steps:
+                row[slot:] = value
+        found.free = found.capacity.copy()
+        for site, start, end, gpus in found.runs:
+            found.free[site, start:end] -= gpus
+        return found
+
+
+def _steps(row: Ints | Floats) -> tuple[tuple[int, int], ...]:
+    """A row as (slot, value from there on)."""
+    change = np.flatnonzero(np.diff(row, prepend=row[:1] - 1))
+    return tuple((int(slot), int(row[slot])) for slot in change)
