@@ -135,7 +135,7 @@ class Episode:
         """What has happened so far."""
         return self.simulator.history()
 
-
-def idle(instance: GeoInstance) -> float:
-    """USD of an idle system: what an episode's rewards add to."""
-    return time_indexed(instance)[0].constant
+    @property
+    def idle(self) -> float:
+        """USD of an idle system: what the rewards add to."""
+        return time_indexed(self.truth)[0].constant

@@ -1,0 +1,145 @@
+"""optsched/Geo-v0: an agent a site and a shared reward, over the replay's simulator (PettingZoo's parallel interface)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import gymnasium
+import numpy as np
+import pettingzoo
+from gymnasium import spaces
+
+from optsched.errors import OptschedError
+from optsched.instances.geo import GeoInstance
+from optsched.registry import family_of
+from optsched.rl.geo.observation import joint_size
+from optsched.rl.geo.split import SCENARIOS, Scenario, case
+from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.geo.episode import Episode
+
+MODES = ("rgb_array",)
+Seen = dict[str, np.ndarray]
+SEEDS = 100_000  # of training cases that a reset draws from
+
+
+class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
+    """Every site decides about its next waiting job, all at once: postpone (0), or run it at site n (1 + n).
+
+    An observation is a dict of ``observation``, what `Sight.joint` says of the site, and ``action_mask``, the actions that are
+    possible; an impossible one postpones. The reward, the same for all, credits a job's utility in USD when it starts or leaves
+    (see `Episode`): an episode's rewards and ``infos[agent]["idle"]`` of its last step add up to the objective.
+
+    Parameters
+    ----------
+    scenario
+        What `reset` draws an instance from; one of five sites.
+    instance
+        The same one every time, in place of a scenario.
+    forecast
+        As of `replay`.
+    render_mode
+        ``"rgb_array"``, for `render`.
+
+    Raises
+    ------
+    OptschedError
+        No such scenario, forecast or render mode, or a scenario of varying numbers of sites.
+    """
+
+    metadata = {"name": "optsched/Geo-v0", "render_modes": list(MODES), "render_fps": 4, "is_parallelizable": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        scenario: str = "small",
+        instance: GeoInstance | None = None,
+        forecast: str = "perfect",
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, *MODES):
+            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        self.render_mode = render_mode
+        self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
+        self.rng = np.random.default_rng()
+        first = self._drawn(0)
+        self.possible_agents = [site.id for site in first.sites]
+        self.agents: list[str] = []
+        count = len(self.possible_agents)
+        self.blank = np.zeros((count, joint_size(count)), dtype=np.float32)
+        seen = spaces.Box(-5.0, 5.0, self.blank.shape[1:], np.float32)
+        mask = spaces.Box(0, 1, (1 + count,), np.int8)
+        space = spaces.Dict({"observation": seen, "action_mask": mask})
+        self.observation_spaces = dict.fromkeys(self.possible_agents, space)
+        self.action_spaces = {agent: spaces.Discrete(1 + count) for agent in self.possible_agents}
+
+    def _drawn(self, number: int) -> GeoInstance:
+        return case(self.scenario, "train", number) if self.instance is None else self.instance
+
+    def observation_space(self, agent: str) -> spaces.Space[Seen]:
+        """Of an agent."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[np.int64]:
+        """Of an agent."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[dict[str, Seen], dict[str, dict[str, float]]]:
+        """A new instance; the same seed draws the same one."""
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+        self.episode = Episode(self._drawn(int(self.rng.integers(SEEDS))), self.believe)
+        self.agents = list(self.possible_agents)
+        return self._seen(), {agent: {"idle": 0.0} for agent in self.agents}
+
+    def _seen(self) -> dict[str, Seen]:
+        rounds, count = self.episode.rounds, len(self.possible_agents)
+        joint = self.blank if rounds is None else self.episode.sight.joint().astype(np.float32)
+        legal = np.eye(1, 1 + count).repeat(count, axis=0) if rounds is None else rounds.legal
+        found = zip(self.possible_agents, joint, legal.astype(np.int8), strict=True)
+        return {agent: {"observation": seen.copy(), "action_mask": mask} for agent, seen, mask in found}
+
+    def step(
+        self, actions: Mapping[str, int]
+    ) -> tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, float]]]:
+        """Carry a round out."""
+        if not self.agents:
+            raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
+        earned, over = 0.0, self.episode.rounds is None
+        if not over:
+            earned = self.episode.decide([int(actions[agent]) for agent in self.possible_agents])
+            over = self.episode.rounds is None
+        agents = self.agents
+        self.agents = [] if over else agents
+        said = {"idle": self.episode.idle if over else 0.0}
+        rewards, ends = dict.fromkeys(agents, earned), dict.fromkeys(agents, over)
+        return self._seen(), rewards, ends, dict.fromkeys(agents, False), {agent: dict(said) for agent in agents}
+
+    def render(self) -> np.ndarray | None:
+        """The family's picture of the episode so far, shape (height, width, 3), 8 bits each; None without a `render_mode`."""
+        return None if self.render_mode is None else picture(self.episode)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def drawable(scenario: str) -> Scenario:
+    """The scenario of that name.
+
+    Raises
+    ------
+    OptschedError : there is none, or its cases differ in their sites.
+    """
+    fixed = [name for name, found in SCENARIOS.items() if not found.strange]
+    if scenario not in fixed:
+        raise OptschedError(f"no scenario {scenario!r} with the same sites in every case, there are: {', '.join(fixed)}")
+    return SCENARIOS[scenario]
+
+
+def picture(episode: Episode) -> np.ndarray:
+    """The Gantt chart of what has happened."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
+
+    canvas = FigureCanvasAgg(family_of(episode.truth).draw(episode.truth, episode.history()))
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()

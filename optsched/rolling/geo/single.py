@@ -1,0 +1,96 @@
+"""optsched/GeoSingle-v0: one agent decides for all sites, job after job, over the same rounds (Gymnasium)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from optsched.instances.geo import GeoInstance
+from optsched.rl.geo.observation import joint_size
+from optsched.rl.geo.split import case
+from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.geo.environment import MODES, SEEDS, drawable, picture
+from optsched.rolling.geo.episode import Episode
+
+SINGLE = "optsched/GeoSingle-v0"
+
+
+class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
+    """What each agent of `GeoEnv` would see, one site after the other, with a one-hot of the site before it.
+
+    Action 0 postpones the job, 1 + n runs it at site n; ``info["action_mask"]`` says which are possible, and an impossible one
+    postpones. Rewards are `GeoEnv`'s: they come with the last site of a round.
+
+    Parameters
+    ----------
+    scenario, instance, forecast, render_mode
+        As of `GeoEnv`.
+    """
+
+    metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
+
+    def __init__(
+        self,
+        scenario: str = "small",
+        instance: GeoInstance | None = None,
+        forecast: str = "perfect",
+        render_mode: str | None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
+        self.sites = len((instance or case(self.scenario, "train", 0)).sites)
+        self.size = self.sites + joint_size(self.sites)
+        self.observation_space = spaces.Box(-5.0, 5.0, (self.size,), np.float32)
+        self.action_space = spaces.Discrete(1 + self.sites)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, object] | None = None
+    ) -> tuple[np.ndarray, dict[str, object]]:
+        """A new instance; the same seed draws the same one."""
+        super().reset(seed=seed)
+        number = int(self.np_random.integers(SEEDS))
+        self.episode = Episode(self.instance or case(self.scenario, "train", number), self.believe)
+        self._begin()
+        return self._seen()
+
+    def _begin(self) -> None:
+        """The sites that have a job in this round."""
+        rounds = self.episode.rounds
+        self.left = [] if rounds is None else np.flatnonzero(rounds.asked >= 0).tolist()
+        self.actions = [0] * self.sites
+
+    def _seen(self) -> tuple[np.ndarray, dict[str, object]]:
+        rounds, found = self.episode.rounds, np.zeros(self.size, dtype=np.float32)
+        mask = np.zeros(1 + self.sites, dtype=np.int8)
+        mask[0] = 1
+        if rounds is not None:
+            site = self.left[0]
+            found[site] = 1.0
+            found[self.sites :] = self.episode.sight.joint()[site]
+            mask[:] = rounds.legal[site]
+        return found, {"action_mask": mask, "idle": self.episode.idle if rounds is None else 0.0}
+
+    def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
+        """Decide about one job."""
+        if self.episode.rounds is None:
+            raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
+        earned = 0.0
+        self.actions[self.left.pop(0)] = int(action)
+        if not self.left:
+            earned = self.episode.decide(self.actions)
+            self._begin()
+        seen, info = self._seen()
+        return seen, earned, self.episode.rounds is None, False, info
+
+    def render(self) -> np.ndarray | None:
+        """As of `GeoEnv`."""
+        return None if self.render_mode is None else picture(self.episode)
+
+
+def register() -> None:
+    """Make it known to Gymnasium by its id."""
+    if SINGLE not in gymnasium.registry:
+        gymnasium.register(id=SINGLE, entry_point="optsched.rolling.geo.single:GeoSingleEnv")
