@@ -86,7 +86,7 @@ def test_no_circles() -> None:
 def test_a_room_alone_loads_nothing_above(room: str) -> None:
     """At run time: every module of the room, in a process of its own."""
     modules = [".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts) for p in (PACKAGE / room).rglob("*.py")]
-    optional = "stable_baselines3", "torch", "gymnasium"
+    optional = "stable_baselines3", "torch", "gymnasium", "pettingzoo"
     script = (
         "import importlib, sys\n"
         f"for name in {sorted(modules)!r}:\n"

@@ -42,7 +42,7 @@ class Lesson:
 
 
 def _osdec(name: str, about: str) -> Lesson:
-    make = f"optsched.rl.deferrable.configurations:{name}"
+    make = f"optsched.rolling.deferrable.learning.configurations:{name}"
     return Lesson(make, "deferrable", about, 400_000, 20_000, ("osdec", "osdec-table3", "real-time", "toy"))
 
 
@@ -54,8 +54,16 @@ LESSONS: dict[str, Lesson] = {
     "osdec-att": _osdec("ATT", "Ablation PPO+Att: no auxiliary tasks."),
     "osdec-auxh": _osdec("AUXH", "Ablation PPO+Att+AuxH: the tasks' own layer joins the state."),
     "osdec-auxl": _osdec("AUXL", "Ablation PPO+Att+AuxL: the layer that the tasks share joins the state."),
+    "allocation-imitation": Lesson(
+        "optsched.rolling.allocation.lesson:imitation",
+        "allocation",
+        "Prices of GPU time, taught by whichever price serves best on the true future.",
+        1500,
+        300,
+        ("andreas", "papers", "wide", "toy"),
+    ),
     "deferrable-imitation": Lesson(
-        "optsched.rl.deferrable.imitation:made",
+        "optsched.rolling.deferrable.learning.imitation:made",
         "deferrable",
         "Imitation of the optimum, by what its prices make of starting each job now (DAgger).",
         100_000,
@@ -63,7 +71,7 @@ LESSONS: dict[str, Lesson] = {
         ("osdec", "real-time", "toy"),
     ),
     "deferrable-prices": Lesson(
-        "optsched.rl.deferrable.pricing:made",
+        "optsched.rolling.deferrable.learning.pricing:made",
         "deferrable",
         "What the optimum charges for capacity, from what is seen; jobs start where they earn most after that.",
         100_000,

@@ -16,14 +16,14 @@ from optsched.registry import family_of  # noqa: E402
 from optsched.rl.deferrable import configurations  # noqa: E402
 from optsched.rl.deferrable.acting import ACTS  # noqa: E402
 from optsched.rl.deferrable.batch import Batch, Sight  # noqa: E402
-from optsched.rl.deferrable.dagger import earns  # noqa: E402
 from optsched.rl.deferrable.network import scored  # noqa: E402
-from optsched.rl.deferrable.play import Play  # noqa: E402
-from optsched.rl.deferrable.ppo import Episode, Osdec  # noqa: E402
 from optsched.rl.deferrable.split import workload  # noqa: E402
 from optsched.rl.deferrable.state import start_by_score  # noqa: E402
 from optsched.rl.learner import Learner, Run, checkpoint_of, curve_of  # noqa: E402
 from optsched.rl.learners import learner as learner_of  # noqa: E402
+from optsched.rolling.deferrable.learning.dagger import earns  # noqa: E402
+from optsched.rolling.deferrable.learning.ppo import Episode, Osdec  # noqa: E402
+from optsched.rolling.deferrable.play import Play  # noqa: E402
 
 
 def sights(count: int) -> list[Sight]:

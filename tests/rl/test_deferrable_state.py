@@ -11,11 +11,11 @@ from optsched.instances.generators import osdec
 from optsched.registry import family_of
 from optsched.rl.deferrable.gains import gain
 from optsched.rl.deferrable.past import BACK, ROW, Past
-from optsched.rl.deferrable.play import Play
 from optsched.rl.deferrable.split import LOADS, SEEDS, toy, workload
 from optsched.rl.deferrable.state import JOB, MOST, WHOLE, Seen, features, start_by_score
-from optsched.rl.deferrable.teacher import Teacher, rest
 from optsched.rolling.deferrable.guard import followed, worth
+from optsched.rolling.deferrable.learning.teacher import Teacher, rest
+from optsched.rolling.deferrable.play import Play
 from optsched.rolling.forecast import forecast
 from optsched.schedules.deferrable import DeferrableSchedule
 

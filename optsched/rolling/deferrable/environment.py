@@ -14,9 +14,9 @@ from optsched.instances.deferrable import DeferrableInstance
 from optsched.registry import family_of
 from optsched.rl.deferrable.batch import Batch, Sight
 from optsched.rl.deferrable.past import BACK, ROW
-from optsched.rl.deferrable.play import Play
 from optsched.rl.deferrable.split import SCENARIOS, SEEDS
 from optsched.rl.deferrable.state import JOB, MOST, WHOLE, start_by_score
+from optsched.rolling.deferrable.play import Play
 from optsched.rolling.forecast import forecast as named_forecast
 
 Observation: TypeAlias = dict[str, np.ndarray]

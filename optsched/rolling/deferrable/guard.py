@@ -1,8 +1,8 @@
-"""A guard around a learned policy of deferrable: where FIFO would earn clearly more, FIFO decides.
+"""A guard around a learned policy of deferrable: where FIFO would have earned more by now, FIFO decides.
 
-On every snapshot two plans are made of the jobs that are known: FIFO's, and what the agent starts now followed by FIFO. What
-the second earns more, or less, goes into an account; the agent decides while that lacks no more than a small share of what has
-been earned. The differences of all decisions add up to that of the two policies, but for jobs that nobody knew yet.
+FIFO is played beside the agent on the same arrivals. On every snapshot both are held to the same account: what their starts so
+far are worth, and what those of a plan of the known jobs will be: FIFO's for the one, and what the agent starts now followed by
+FIFO for the other. The agent decides while it is behind by no more than a small share.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from optsched.heuristics.deferrable import dispatch, fifo
 from optsched.instances.base import Data
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.rolling.deferrable.scores import Remembered, ScorePolicy
+from optsched.rolling.deferrable.shadow import Kept, Shadow
 from optsched.rolling.memory import recalled
 from optsched.schedules.deferrable import DeferrableSchedule
 
-ALLOWED = 0.02  # of what has been earned and is planned, which the account may be short of
+ALLOWED = 0.01  # of FIFO's account, by which the agent's may be behind
 
 
 class Account(Data):
     """What a guarded agent remembers."""
 
     agent: Remembered
-    balance: float
+    rule: Kept
     earned: float
 
 
@@ -43,22 +44,19 @@ class GuardedScores:
     def reset(self, seed: int) -> None:
         """Nothing earned yet."""
         self.policy.reset(seed)
-        self.overruled, self.balance, self.earned = False, 0.0, 0.0
+        self.overruled, self.earned, self.rule = False, 0.0, Shadow()
 
     def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
         """The agent's starts, or FIFO's."""
         before = self.policy.past.copied()
         wanted = self.policy.decide(snapshot)
-        rule = dispatch(snapshot, fifo)
-        planned = worth(snapshot, rule)
-        gain = worth(snapshot, followed(snapshot, wanted)) - planned
-        self.overruled = self.balance + gain < -ALLOWED * (self.earned + planned)
+        least = (1 - ALLOWED) * self.rule.sees(snapshot)
+        self.overruled = self.earned + worth(snapshot, followed(snapshot, wanted)) < least
         if self.overruled:
-            wanted = DeferrableSchedule(starts=tuple(start for start in rule.starts if start.start == 0))
+            wanted = dispatch(snapshot, fifo, slots=1)
             self.policy.past = before
             self.policy.note(snapshot, wanted)
-        else:
-            self.balance += gain
+        self.rule.done(snapshot, wanted)
         self.earned += worth(snapshot, wanted)
         return wanted
 
@@ -69,7 +67,7 @@ class GuardedScores:
     def state(self) -> dict[str, object]:
         """The account, and what the agent remembers."""
         kept = recalled(Remembered, self.policy.state())
-        return Account(agent=kept, balance=self.balance, earned=self.earned).model_dump(mode="json")
+        return Account(agent=kept, rule=self.rule.kept(), earned=self.earned).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Go on from there.
@@ -80,7 +78,7 @@ class GuardedScores:
         """
         kept = recalled(Account, state)
         self.policy.restore(kept.agent.model_dump(mode="json"))
-        self.balance, self.earned = kept.balance, kept.earned
+        self.rule, self.earned = Shadow.of(kept.rule), kept.earned
 
 
 def worth(snapshot: DeferrableInstance, plan: DeferrableSchedule) -> float:

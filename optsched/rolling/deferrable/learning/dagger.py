@@ -18,11 +18,11 @@ from optsched.rl.deferrable.acting import ACTS, Act
 from optsched.rl.deferrable.gains import gain
 from optsched.rl.deferrable.network import Arrays
 from optsched.rl.deferrable.past import Past
-from optsched.rl.deferrable.play import Play
 from optsched.rl.deferrable.split import SEEDS, SPLIT, Draw
 from optsched.rl.deferrable.state import Seen, start_by_score
-from optsched.rl.deferrable.teacher import Teacher
 from optsched.rl.trained import Card, Trained
+from optsched.rolling.deferrable.learning.teacher import Teacher
+from optsched.rolling.deferrable.play import Play
 
 
 @dataclass(frozen=True)

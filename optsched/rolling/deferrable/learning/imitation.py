@@ -11,13 +11,13 @@ from torch import Tensor
 from optsched.instances.base import Floats, Instance
 from optsched.rl.deferrable.acting import SCORES
 from optsched.rl.deferrable.batch import Batch, Sight
-from optsched.rl.deferrable.configurations import cases
-from optsched.rl.deferrable.dagger import Dagger, Settings
 from optsched.rl.deferrable.gains import gain
 from optsched.rl.deferrable.modules import Scorer, Shape
 from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import Draw
 from optsched.rl.deferrable.state import Seen
+from optsched.rolling.deferrable.learning.configurations import cases
+from optsched.rolling.deferrable.learning.dagger import Dagger, Settings
 
 
 class Imitation(Dagger):

@@ -14,12 +14,12 @@ from torch.nn import functional
 from optsched.registry import family_of
 from optsched.rl.deferrable.acting import SCORES, by_scores
 from optsched.rl.deferrable.batch import Batch, Sight
-from optsched.rl.deferrable.dagger import mean_share
 from optsched.rl.deferrable.modules import Scorer, Shape
-from optsched.rl.deferrable.play import Play
 from optsched.rl.deferrable.split import SPLIT, Draw
 from optsched.rl.deferrable.state import start_by_score
 from optsched.rl.trained import Card, Trained
+from optsched.rolling.deferrable.learning.dagger import mean_share
+from optsched.rolling.deferrable.play import Play
 
 SLOTS = 10.0  # of the mean capacity are worth 1: values of a few units are learned sooner than of a hundred
 

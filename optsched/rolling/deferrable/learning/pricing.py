@@ -12,11 +12,11 @@ from torch.nn import functional
 from optsched.instances.base import Floats, Instance
 from optsched.rl.deferrable.acting import CHARGES
 from optsched.rl.deferrable.charges import SLOT, slots
-from optsched.rl.deferrable.configurations import cases
-from optsched.rl.deferrable.dagger import Dagger, Settings
 from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import Draw
 from optsched.rl.deferrable.state import Seen
+from optsched.rolling.deferrable.learning.configurations import cases
+from optsched.rolling.deferrable.learning.dagger import Dagger, Settings
 
 AHEAD = 48
 """Slots from the present on whose prices are learned from."""

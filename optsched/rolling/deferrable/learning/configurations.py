@@ -10,8 +10,8 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.rl.deferrable.modules import Shape
-from optsched.rl.deferrable.ppo import Osdec, Settings
 from optsched.rl.deferrable.split import SCENARIOS, Draw
+from optsched.rolling.deferrable.learning.ppo import Osdec, Settings
 
 SHAPES = {
     "osdec": Shape(),

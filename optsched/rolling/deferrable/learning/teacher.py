@@ -10,7 +10,7 @@ from optsched.decomposition.dual import solve_dual
 from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.problems.deferrable import time_indexed
-from optsched.rl.deferrable.play import Play
+from optsched.rolling.deferrable.play import Play
 
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 AGAIN = 12  # slots for which prices are kept: what the learner does changes what the rest is worth

@@ -1,0 +1,1 @@
+"""How learned policies of deferrable are trained: in the states of replays, with torch."""
