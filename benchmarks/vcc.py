@@ -21,7 +21,7 @@ from optsched.schedules.vcc import VccSchedule
 from optsched.stop import Stop
 
 DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "google2019"
-POLICIES = ("uncapped", "threshold", "day-ahead", "vcc-ppo", "vcc-sac", "rolling")
+POLICIES = ("uncapped", "threshold", "day-ahead", "rolling")  # the agents have seen this month
 CONSTANTS = (0.05, 0.1, 0.5)
 
 

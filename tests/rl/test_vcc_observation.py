@@ -10,7 +10,7 @@ import pytest
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import Job, VccInstance
 from optsched.rl.vcc.action import cap_of, to_action, to_share
-from optsched.rl.vcc.observation import LEADS, MOST_ASKED, OUTLOOK, SIZE, Past, days_asked, observe
+from optsched.rl.vcc.observation import LEADS, MOST_ASKED, OUTLOOK, SIZE, WAITED, Past, days_asked, observe
 from optsched.rl.vcc.split import TEST, TRAIN, VALIDATION, Part, apart
 from optsched.rolling.forecast import forecast
 from optsched.rolling.vcc.batch import Batch, case, cheapest
@@ -94,9 +94,10 @@ def test_actions_and_shares() -> None:
     assert to_share(to_action(shares), quiet[:4]) == pytest.approx(shares)
     actions = np.array([-1.0, -0.8, 0.0, 0.5, 1.0])
     assert to_share(actions, quiet).tolist() == [0.0, 0.0, 1.0, 1.0, 1.0]
-    crowded = quiet.copy()
-    crowded[:, MOST_ASKED] = 0.6
-    assert to_share(actions, crowded).tolist() == [1.0] * 5
+    for place, much in ((MOST_ASKED, 0.6), (WAITED, 0.4)):
+        seen = quiet.copy()
+        seen[:, place] = much
+        assert to_share(actions, seen).tolist() == [1.0] * 5
 
 
 def test_many_at_once_are_the_replays_queues() -> None:

@@ -7,20 +7,22 @@ import numpy as np
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import JUST_BELOW
-from optsched.rl.vcc.observation import MOST_ASKED
+from optsched.rl.vcc.observation import MOST_ASKED, WAITED
 
 STEEP = 1.25  # so that nothing is found well inside of [-1, 1], where a squashed action comes close to but never at
 CROWDED = 0.5  # of the capacity, asked for in a day
+HELD = 1 / 3  # of the delay limit
 ROUNDING = 1e-9
 
 
 def to_share(action: Floats, seen: Floats) -> Floats:
     """From [-1, 1] to a share from 0 to 1, shape (B,); half of it means all, for holding back is worth its price seldom.
 
-    All starts, too, where a day has asked for half of the capacity, shape of `seen` (B, SIZE): such a day needs every cap.
+    All starts, too, where a day has asked for half of the capacity, for such a day needs every cap, and where the head has
+    waited for a third of the delay limit: whoever holds on for ever pays for the end. `seen` has the shape (B, SIZE).
     """
     share = np.clip(1.0 + STEEP * action, 0.0, 1.0)
-    return np.where(seen[:, MOST_ASKED] > CROWDED, 1.0, share)
+    return np.where((seen[:, MOST_ASKED] > CROWDED) | (seen[:, WAITED] >= HELD), 1.0, share)
 
 
 def to_action(share: Floats) -> Floats:

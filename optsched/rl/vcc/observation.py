@@ -24,7 +24,7 @@ OUTLOOK = 1 + 2 * len(LEADS) + len(BACK) + 2 + 4 + 2
 SIZE = OUTLOOK + len(LEADS) + 2 + len(CLASSES) + 10
 MOST = 4.0  # of a share: beyond it is just much
 REMEMBERED_DAYS = 8
-MOST_ASKED = SIZE - 2  # where the worst day's share of the capacity is
+MOST_ASKED, WAITED = SIZE - 2, SIZE - 1  # where the worst day's share of the capacity is, and the head's of the delay limit
 
 
 class Past(Data):
