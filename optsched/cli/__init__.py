@@ -17,7 +17,7 @@ from optsched.cli._verbs import Verbs
 from optsched.errors import OptschedError
 from optsched.interrupts import INTERRUPTED
 
-GARBAGE = 200_000  # objects between two collections: with Python's 700, a tenth of a small run looks for garbage that imports leave none of
+GARBAGE = 200_000  # objects between two collections: with Python's 700, a tenth of a small run looks for what is not there
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

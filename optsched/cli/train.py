@@ -14,6 +14,7 @@ from optsched.cli._output import tried
 from optsched.cli._verbs import Group
 from optsched.rl.learners import LESSONS, Lesson
 
+FORECAST = "Which forecasts of carbon it sees, as in `replay`."
 AT_LEAST_1 = click.IntRange(min=1)
 
 
@@ -38,12 +39,9 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         type=_input.FILE,
         help=f"A {lesson.problem} instance to learn from, in place of the scenario's; more than once for more.",
     )
-    @click.option(
-        "--steps", type=click.IntRange(min=1), default=lesson.steps, show_default=True, help="Decisions to train for."
-    )
-    @click.option(
-        "--every", type=click.IntRange(min=1), default=lesson.every, show_default=True, help="Steps between validations."
-    )
+    @click.option("--forecast", default=lesson.forecast, show_default=True, hidden=lesson.forecast is None, help=FORECAST)
+    @click.option("--steps", type=AT_LEAST_1, default=lesson.steps, show_default=True, help="Decisions to train for.")
+    @click.option("--every", type=AT_LEAST_1, default=lesson.every, show_default=True, help="Steps between validations.")
     @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
     @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside the output.")
     @click.option("-o", "--output", "--out", required=True, metavar="FILE.npz", type=click.Path(), help="The agent's weights.")
@@ -51,6 +49,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
     def made(
         scenario: str,
         instances: tuple[str, ...],
+        forecast: str | None,
         steps: int,
         every: int,
         seed: int,
@@ -62,8 +61,10 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         from optsched.rl.learners import learner
 
         tried(output, inputs=instances, ends=(".npz",))
+        if lesson.forecast is None and forecast is not None:
+            raise click.UsageError(f"{name} takes no --forecast")
         given = [_input.instance(file) for file in instances]
-        made = learner(name, scenario, given, seed)
+        made = learner(name, scenario, given, seed, forecast)
         run = Run.resume(made, output) if resume else Run.begin(made, output)
         with live(name) as tell:
 

@@ -11,8 +11,8 @@ from optsched.instances.base import Instance
 from optsched.registry import named
 from optsched.rl.learner import Learner
 
-Make = Callable[[str, Sequence[Instance], int], Learner]
-"""From a scenario's name, instances to learn from in place of the scenario's, and a seed."""
+Make = Callable[..., Learner]
+"""From a scenario's name, instances to learn from in place of the scenario's, and a seed; `forecast` where a lesson has one."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Lesson:
         Decisions to train for, and between two validations, where nothing is asked for.
     scenarios
         Names of what cases may be drawn from, the default first; ``toy`` learns in seconds.
+    forecast
+        Which forecasts are shown in training, where they may be chosen.
     """
 
     make: str
@@ -39,6 +41,7 @@ class Lesson:
     steps: int
     every: int
     scenarios: tuple[str, ...]
+    forecast: str | None = None
 
 
 def _osdec(name: str, about: str) -> Lesson:
@@ -70,6 +73,24 @@ LESSONS: dict[str, Lesson] = {
         10_000,
         ("osdec", "real-time", "toy"),
     ),
+    "vcc-ppo": Lesson(
+        "optsched.rolling.vcc.lessons:ppo",
+        "vcc",
+        "PPO of Stable-Baselines3: which share of the queue starts, over many months and loads.",
+        1_000_000,
+        40_320,
+        ("months", "synthetic", "toy"),
+        "fitted",
+    ),
+    "vcc-sac": Lesson(
+        "optsched.rolling.vcc.lessons:sac",
+        "vcc",
+        "SAC of Stable-Baselines3: the same, from a replay buffer.",
+        300_000,
+        20_160,
+        ("months", "synthetic", "toy"),
+        "fitted",
+    ),
     "deferrable-prices": Lesson(
         "optsched.rolling.deferrable.learning.pricing:made",
         "deferrable",
@@ -93,7 +114,13 @@ def lesson(name: str) -> Lesson:
     return LESSONS[name]
 
 
-def learner(name: str, scenario: str | None = None, instances: Sequence[Instance] = (), seed: int = 0) -> Learner:
+def learner(
+    name: str,
+    scenario: str | None = None,
+    instances: Sequence[Instance] = (),
+    seed: int = 0,
+    forecast: str | None = None,
+) -> Learner:
     """A learner that has seen nothing yet.
 
     Raises
@@ -112,4 +139,5 @@ def learner(name: str, scenario: str | None = None, instances: Sequence[Instance
         import torch  # noqa: F401
     except ImportError as error:
         raise BackendUnavailable(f"training needs the rl extra (pip install 'optsched[rl]'): {error}") from None
-    return cast(Make, named(found.make))(scenario, instances, seed)
+    shown = {} if found.forecast is None else {"forecast": forecast or found.forecast}
+    return cast(Make, named(found.make))(scenario, instances, seed, **shown)

@@ -12,7 +12,6 @@ from pkgutil import iter_modules
 
 import click
 import pytest
-from click.testing import CliRunner
 
 import optsched
 import optsched.cli
@@ -237,21 +236,6 @@ def test_methods_tell_their_options() -> None:
     found = {row["name"]: row for row in json.loads(run("methods", "--json").stdout)["methods"]}
     assert found["randomized-greedy"]["options"]["allocation"]["iterations"] == 1000
     assert "--option iterations=1000" in run("methods", "randomized-greedy").stdout
-
-
-def test_an_agent_is_written_with_what_it_was_trained_on(
-    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("gymnasium")
-    from optsched.rl import train
-    from optsched.rl.agent import Agent, agent
-
-    monkeypatch.setattr(train, "train", lambda *_: agent("vcc-ppo"))  # which would take long, and the rl extra
-    file, month = tmp_path / "mine.npz", optsched.load(examples / "vcc-small.json")
-    words = ["train", "vcc-ppo", "--instance", str(examples / "vcc-small.json"), "--forecast", "yesterday", "-o", str(file)]
-    assert CliRunner().invoke(optsched.cli.cli, words).exit_code == 0
-    assert Agent.load(file).doubt(month, "yesterday") is None
-    assert "yesterday forecasts" in (Agent.load(file).doubt(month, "fitted") or "")
 
 
 def test_completion_of_shells(tmp_path: Path) -> None:

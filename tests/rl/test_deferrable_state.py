@@ -133,6 +133,12 @@ def test_prices_want_the_job_that_is_worth_the_slot() -> None:
     assert gain(play.seen, np.zeros(2)).tolist() == [1.0, 1.0]
 
 
+def test_a_later_start_may_be_worth_more() -> None:
+    seen = Seen.of(of([10, 10, 10, 10], (10, 2, 0, 2), (10, 2, 0, 0)))
+    # now 20 less 10; a slot later 20 less 2 of delay; the second job may not wait
+    assert gain(seen, np.array([1.0, 0, 0, 0])).tolist() == pytest.approx([(10 - 18) / 20, 10 / 20])
+
+
 def test_what_is_left_of_the_truth_has_the_same_optimum_as_the_truth_less_what_is_earned() -> None:
     from optsched import solve
 

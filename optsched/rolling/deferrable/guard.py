@@ -2,7 +2,7 @@
 
 FIFO is played beside the agent on the same arrivals. On every snapshot both are held to the same account: what their starts so
 far are worth, and what those of a plan of the known jobs will be: FIFO's for the one, and what the agent starts now followed by
-FIFO for the other. The agent decides while it is behind by no more than a small share.
+FIFO for the other. The agent decides while it is behind by no more than a small share of what there will be in the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from optsched.rolling.deferrable.shadow import Kept, Shadow
 from optsched.rolling.memory import recalled
 from optsched.schedules.deferrable import DeferrableSchedule
 
-ALLOWED = 0.01  # of FIFO's account, by which the agent's may be behind
+ALLOWED = 0.01  # of what FIFO will have earned in the end, by which the agent may be behind
+EARLY = 0.15  # of the horizon: what is known until then says little of the end
 
 
 class Account(Data):
@@ -50,7 +51,9 @@ class GuardedScores:
         """The agent's starts, or FIFO's."""
         before = self.policy.past.copied()
         wanted = self.policy.decide(snapshot)
-        least = (1 - ALLOWED) * self.rule.sees(snapshot)
+        gone = snapshot.now / (snapshot.now + snapshot.horizon)
+        rule = self.rule.sees(snapshot)
+        least = rule - ALLOWED * rule / max(EARLY, gone)
         self.overruled = self.earned + worth(snapshot, followed(snapshot, wanted)) < least
         if self.overruled:
             wanted = dispatch(snapshot, fifo, slots=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -29,14 +30,16 @@ class Weeks:
 
     size = SIZE
 
-    def __init__(self, scenario: str, split: str, cases: Sequence[Case], held: Sequence[Case], loads: Sequence[float]) -> None:
+    def __init__(
+        self, scenario: str, split: str, cases: Sequence[Case], held: Sequence[Case], loads: Sequence[float], forecast: str
+    ) -> None:
         self.scenario, self.split, self.cases, self.held = scenario, split, cases, held
         self.slots = len(cases[0].carbon)
         self.settings: dict[str, bool | int | float | str] = {
             "least_load": round(min(loads), 4),
             "most_load": round(max(loads), 4),
             "slot_s": cases[0].h * 3600,
-            "forecast": FORECAST,
+            "forecast": forecast,
         }
         self.rule = costs(held, lambda seen: np.ones(len(seen)))
 
@@ -58,7 +61,7 @@ def costs(cases: Sequence[Case], shares: Shares) -> Floats:
     return np.asarray(batch.cost + np.array([held.fixed for held in cases]))
 
 
-def months() -> Weeks:
+def months(forecast: str) -> Weeks:
     """Google's jobs at many loads under the carbon of nine months, and synthetic weeks.
 
     Raises
@@ -69,22 +72,27 @@ def months() -> Weeks:
     if folder is None:
         raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
     given = drawn(TRAIN, MONTHS, rng, folder) + synthetic(SYNTHETIC, rng)
-    return _weeks("months", WORDS + f"; {SYNTHETIC} synthetic weeks in training", given, every(VALIDATION, FIRSTS, folder))
+    return _weeks(
+        "months", WORDS + f"; {SYNTHETIC} synthetic weeks in training", given, every(VALIDATION, FIRSTS, folder), forecast
+    )
 
 
-def made(name: str, count: int, days: int) -> Weeks:
+def made(name: str, count: int, days: int, forecast: str) -> Weeks:
     """Synthetic cases of so many days."""
     given = synthetic(count, np.random.default_rng(CASES_SEED), days)
     held = synthetic(VALIDATED, np.random.default_rng(VALIDATION_SEED), days)
-    return _weeks(name, f"generated, of other seeds: {count} cases in training, {VALIDATED} in validation", given, held)
+    return _weeks(
+        name, f"generated, of other seeds: {count} cases in training, {VALIDATED} in validation", given, held, forecast
+    )
 
 
-def _weeks(name: str, split: str, given: Sequence[VccInstance], held: Sequence[VccInstance]) -> Weeks:
+def _weeks(name: str, split: str, given: Sequence[VccInstance], held: Sequence[VccInstance], forecast: str) -> Weeks:
     loads = [load_of(instance) for instance in given]
-    return Weeks(name, split, [case(instance) for instance in given], [case(instance) for instance in held], loads)
+    train, validation = ([case(instance, forecast) for instance in part] for part in (given, held))
+    return Weeks(name, split, train, validation, loads, forecast)
 
 
-def own(instances: Sequence[Instance]) -> Weeks:
+def own(instances: Sequence[Instance], forecast: str) -> Weeks:
     """Somebody's instances, to learn from and to be judged by.
 
     Raises
@@ -95,29 +103,31 @@ def own(instances: Sequence[Instance]) -> Weeks:
     if len({(instance.horizon, instance.slot_s, instance.now % instance.day_slots) for instance in given}) != 1:
         raise OptschedError("instances to learn from together have the same number of slots, of the same length")
     names = ", ".join(instance.name for instance in given)
-    return _weeks("instance", f"trained and validated on {names}: its figures there are of what it knows", given, given)
+    return _weeks(
+        "instance", f"trained and validated on {names}: its figures there are of what it knows", given, given, forecast
+    )
 
 
-SCENARIOS: dict[str, Callable[[], Weeks]] = {
+SCENARIOS: dict[str, Callable[[str], Weeks]] = {
     "months": months,
-    "synthetic": lambda: made("synthetic", 2 * SYNTHETIC, 7),
-    "toy": lambda: made("toy", SIZE, 2),
+    "synthetic": partial(made, "synthetic", 2 * SYNTHETIC, 7),
+    "toy": partial(made, "toy", SIZE, 2),
 }
 
 
-def _source(scenario: str, instances: Sequence[Instance]) -> Weeks:
-    return own(instances) if instances else SCENARIOS[scenario]()
+def _source(scenario: str, instances: Sequence[Instance], forecast: str) -> Weeks:
+    return own(instances, forecast) if instances else SCENARIOS[scenario](forecast)
 
 
-def ppo(scenario: str, instances: Sequence[Instance], seed: int) -> Learner:
+def ppo(scenario: str, instances: Sequence[Instance], seed: int, forecast: str = FORECAST) -> Learner:
     """For ``optsched train vcc-ppo``."""
     from optsched.rl.vcc.learner import PPO_SETTINGS, PPOLearner
 
-    return PPOLearner("vcc-ppo", _source(scenario, instances), seed, PPO_SETTINGS)
+    return PPOLearner("vcc-ppo", _source(scenario, instances, forecast), seed, PPO_SETTINGS)
 
 
-def sac(scenario: str, instances: Sequence[Instance], seed: int) -> Learner:
+def sac(scenario: str, instances: Sequence[Instance], seed: int, forecast: str = FORECAST) -> Learner:
     """For ``optsched train vcc-sac``."""
     from optsched.rl.vcc.learner import SAC_SETTINGS, SACLearner
 
-    return SACLearner("vcc-sac", _source(scenario, instances), seed, SAC_SETTINGS)
+    return SACLearner("vcc-sac", _source(scenario, instances, forecast), seed, SAC_SETTINGS)
