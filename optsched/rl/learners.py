@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optsched.errors import BackendUnavailable, OptschedError, meant
-from optsched.instances.base import Instance
 from optsched.registry import named
-from optsched.rl.learner import Learner
 
-Make = Callable[..., Learner]
+if TYPE_CHECKING:  # who lists what can be trained loads nothing else
+    from optsched.instances.base import Instance
+    from optsched.rl.learner import Learner
+
+Make: TypeAlias = "Callable[..., Learner]"
 """From a scenario's name, instances to learn from in place of the scenario's, and a seed; `forecast` where a lesson has one."""
 
 
@@ -140,4 +142,4 @@ def learner(
     except ImportError as error:
         raise BackendUnavailable(f"training needs the rl extra (pip install 'optsched[rl]'): {error}") from None
     shown = {} if found.forecast is None else {"forecast": forecast or found.forecast}
-    return cast(Make, named(found.make))(scenario, instances, seed, **shown)
+    return cast("Make", named(found.make))(scenario, instances, seed, **shown)

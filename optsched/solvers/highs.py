@@ -105,7 +105,7 @@ class Highs:
             start = form.start()
             if start is not None:
                 highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
-                _set_options(highs, {"mip_heuristic_run_feasibility_jump": False} | dict(task.options))  # it looks for any point
+                _set_options(highs, {"mip_heuristic_run_feasibility_jump": False} | dict(task.options))  # any point
         _listen(highs, monitor, bounds)
         highs.run()
         return _outcome(highs, form, monitor)
