@@ -4,6 +4,7 @@
     python benchmarks/replay_geo.py --forecast noisy --loads 1.0   # a relative error of 10 % a day ahead
 
 Arrivals are unknown to every policy; `rolling +history` has seen two other days (seed + 1000), `rolling` only what came so far.
+Trained agents play with their guard, `masac bare` without it. Their training has seen none of these jobs, prices and seeds.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ import numpy as np
 from optsched.instances.generators import masac
 from optsched.instances.geo import GeoInstance
 from optsched.registry import family_of
+from optsched.result import Result
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
+from optsched.schedules.geo import GeoSchedule
+from optsched.schedules.geo import load as in_use
 
 DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TRACE, SIGNALS = DATA / "gpu/alibaba2020_pai_1week_1k.csv", DATA / "grid/masac_five_regions_2022-12-01_06_hourly.csv"
 POLICIES = ("local-fcfs", "price-greedy", "carbon-greedy", "best-on-arrival", "rolling", "rolling +history")
+LEARNED = ("masac", "masac bare", "geo-imitation", "geo-imitation bare")
+FIGURES = ("share", "USD", "GPU-h", "USD/GPU-h", "g/GPU-h", "transfer USD", "overruled", "seconds")
 
 
 def scenario(load: float, seed: int) -> GeoInstance:
@@ -33,20 +39,33 @@ def scenario(load: float, seed: int) -> GeoInstance:
     return masac(load=load, seed=seed, trace=TRACE, signals=SIGNALS)
 
 
-def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, float]]:
-    """Share of the bound and seconds of each policy."""
+def figures(instance: GeoInstance, result: Result, bound: float) -> tuple[float, ...]:
+    """`FIGURES` but for the last: as the paper's Fig. 6 has them."""
+    assert isinstance(result.schedule, GeoSchedule)
+    assert result.objective is not None
+    parts, hours = result.components, instance.slot_s / 3600
+    gpu_h = float(in_use(instance, result.schedule).sum()) * hours
+    energy = gpu_h * instance.gpu_revenue_usd_per_h - parts["profit"] + parts["idle"]
+    grams = parts["carbon"] / (instance.carbon_price_usd_per_t * 1e-6)
+    moved = parts["migration"] + parts["retrieval"]
+    overruled = result.options["figures"]["overruled"]
+    return result.objective / bound, result.objective, gpu_h, energy / gpu_h, grams / gpu_h, moved, overruled
+
+
+def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, ...]]:
+    """`FIGURES` of each policy."""
     load, seed, forecast, policies = given
     instance = scenario(load, seed)
     bound = family_of(instance).clairvoyant(instance)
     rows = []
     for name in policies:
-        word, history, _ = name.partition(" +history")
-        settings = Settings(history=scenario(load, seed + 1000) if history else None)
+        word, history, _ = name.removesuffix(" bare").partition(" +history")
+        guard = False if name.endswith(" bare") else None
+        settings = Settings(history=scenario(load, seed + 1000) if history else None, guard=guard)
         began = perf_counter()
         result = replay(instance, word, forecast=forecast, settings=settings, bound=bound)
         assert result.options["figures"]["fallbacks"] == 0, result.message
-        assert result.objective is not None
-        rows.append((result.objective / bound, perf_counter() - began))
+        rows.append((*figures(instance, result, bound), perf_counter() - began))
     return rows
 
 
@@ -55,19 +74,21 @@ def main() -> None:
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 1.8])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--forecast", default="perfect")
-    parser.add_argument("--policies", nargs="+", default=POLICIES)
+    parser.add_argument("--policies", nargs="+", default=(*POLICIES, *LEARNED))
     given = parser.parse_args()
     for load in given.loads:
         tasks = [(load, seed, given.forecast, tuple(given.policies)) for seed in range(given.seeds)]
         with ProcessPoolExecutor(2) as pool:
-            found = []
+            done = []
             for row in pool.map(run, tasks):
-                found.append(row)
-                print(f"  seed {len(found) - 1}: {'  '.join(f'{share:.4f}' for share, _ in row)}", flush=True)
-        rows = np.array(found)
+                done.append(row)
+                print(f"  seed {len(done) - 1}: {'  '.join(f'{each[0]:.4f}' for each in row)}", flush=True)
+        rows = np.array(done)
         print(f"load {load:g}, forecast {given.forecast}, {given.seeds} seeds: share of the clairvoyant bound")
-        for name, share, seconds in zip(given.policies, rows[:, :, 0].T, rows[:, :, 1].T, strict=True):
-            print(f"  {name:18} mean {share.mean():.4f}  least {share.min():.4f}  {seconds.mean():6.1f} s a replay", flush=True)
+        print(f"  {'mean':18} least  {'  '.join(f'{word:>12}' for word in FIGURES)}")
+        for name, found in zip(given.policies, rows.swapaxes(0, 1), strict=True):
+            told = "  ".join(f"{value:12.4f}" for value in found.mean(axis=0))
+            print(f"  {name:18} {found[:, 0].min():.4f} {told}", flush=True)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
 
 

@@ -26,7 +26,8 @@ from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.geo import GeoSchedule, Start
 
-BEHIND = 0.01  # of what S0 earns: so far may an agent fall behind it
+LEAST_ASKED = 0.5  # of a site's GPUs: so many at least are thought to be asked for, whatever has come of late
+ROUNDING = 1e-9  # of what S0 earns: sums in another order are no loss
 
 
 class Memory(Data):
@@ -135,21 +136,33 @@ class GuardedAgent(AgentPolicy):
         self.overruled = True
         if self.acting.knows(rounds.sites):
             started = _play(rounds, sight, self.acting)
-            least = self.rule.earned - BEHIND * abs(self.rule.earned)
-            self.overruled = self.earned + self._foreseen(rounds, started) < least
+            least = self.rule.earned - ROUNDING * abs(self.rule.earned)
+            value, others = self._foreseen(rounds, started, sight)
+            self.overruled = self.earned + value < least
             if not self.overruled:
                 self.earned += self._paid(rounds, started)
-                return rounds.schedule
+                wake = _schedule(rounds, others)  # S0 could only take over if it were asked in time
+                return GeoSchedule(starts=(*rounds.schedule.starts, *wake.starts))
             rounds = Rounds.of_snapshot(rounds.network, snapshot)
         plan = locally(rounds, rounds.free.copy(), list(range(len(rounds.names))))
         self.earned += worth(rounds, [each for each in plan if each[2] == 0])
         return _schedule(rounds, plan)
 
-    def _foreseen(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
-        """USD of a decision and of what S0 then makes of the other jobs that wait."""
-        gone = {j for j, _ in started}
-        others = locally(rounds, rounds.free.copy(), [j for j in range(len(rounds.names)) if j not in gone])
-        return sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
+    def _foreseen(
+        self, rounds: Rounds, started: list[tuple[int, int]], sight: Sight
+    ) -> tuple[float, list[tuple[int, int, int]]]:
+        """USD of a decision, of what S0 makes of the other jobs from the next slot on, and of the room left beyond S0's own."""
+        gone, free = {j for j, _ in started}, rounds.free.copy()
+        left = [j for j in range(len(rounds.names)) if j not in gone]
+        others = locally(rounds, free, left, soonest=1)
+        decided = sum(float(rounds.gain[j, site]) for j, site in started)
+        assert self.arrivals is not None
+        asked = np.clip(self.arrivals.rate(rounds.sites) / sight.total, LEAST_ASKED, 1.0)  # by jobs still to come
+        signals = rounds.signals
+        hour = (np.arange(free.shape[1]) + signals.phase) // rounds.network.ratio
+        rate = signals.rate[:, np.minimum(hour, signals.rate.shape[1] - 1)]
+        room = ((free - self.rule.free[:, self.now :]) * np.maximum(0.0, rate)).sum(axis=1)
+        return decided + worth(rounds, others) + float(asked @ room), others
 
     def _paid(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
         """USD of a decision alone: a job that is on its way has cost something, and earns when it starts."""

@@ -38,14 +38,17 @@ def earliest(free: Ints, gpus: int, duration: int, first: int, last: int) -> int
     return None
 
 
-def locally(rounds: Rounds, free: Ints, rows: list[int]) -> list[tuple[int, int, int]]:
-    """(job, site, start) of waiting jobs served in their order where they wait or are bound for; `free` is used up, (P, T)."""
+def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> list[tuple[int, int, int]]:
+    """(job, site, start) of waiting jobs served where they wait from slot `soonest` on; `free` is used up, (P, T).
+
+    In their order, but first those on their way: what they have cost is paid, and their GPUs were kept for them.
+    """
     jobs, placed = rounds.rows, []
-    for j in rows:
+    for j in sorted(rows, key=lambda j: not jobs.moved[j]):
         site, duration, gpus = int(jobs.at[j]), int(jobs.duration[j]), int(jobs.gpus[j])
         back = 0 if site == int(jobs.source[j]) else int(jobs.back[j, site])
         last = min(int(jobs.due[j]) - back, rounds.horizon - duration)
-        start = earliest(free[site], gpus, duration, max(0, int(jobs.arrives[j])), last)
+        start = earliest(free[site], gpus, duration, max(soonest, int(jobs.arrives[j])), last)
         if start is not None:
             free[site, start : start + duration] -= gpus
             placed.append((j, site, start))

@@ -74,7 +74,7 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     def _drawn(self, number: int) -> GeoInstance:
         return case(self.scenario, "train", number) if self.instance is None else self.instance
 
-    def observation_space(self, agent: str) -> spaces.Space[Seen]:
+    def observation_space(self, agent: str) -> spaces.Dict:
         """Of an agent."""
         return self.observation_spaces[agent]
 

@@ -111,7 +111,7 @@ class SiteAgents:
     def _explore(self, sight: Sight, seen: Floats, layers: tuple[tuple[Floats, Floats], ...]) -> Ints:
         """By the policy's lots; or the best, but for some at random."""
         legal = sight.rounds.legal
-        lots = self.rng.gumbel(size=legal.shape)
+        lots = np.asarray(self.rng.gumbel(size=legal.shape), dtype=float)
         if len(self.memory) < self.practice.warm_up:
             return best_legal(lots, legal)
         scores = forward(seen[:, None], layers)[:, 0]

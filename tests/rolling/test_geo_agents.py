@@ -1,0 +1,270 @@
+"""Policies of geo's agents: the rounds by hand, the account of S0, the guard's promise, checkpoints, and the split."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import InputError, OptschedError
+from optsched.instances.base import Ints
+from optsched.instances.generators import masac
+from optsched.instances.geo import GeoInstance, Job, Link, Site
+from optsched.registry import family_of
+from optsched.rl.geo.actors import AGENTS, Agents
+from optsched.rl.geo.files import loaded
+from optsched.rl.geo.network import Network
+from optsched.rl.geo.observation import Sight, joint_size
+from optsched.rl.geo.prices import FEATURES, PRICES, BidPrices
+from optsched.rl.geo.rounds import Rounds
+from optsched.rl.geo.split import PARTS, SCENARIOS, case, seed_of
+from optsched.rl.trained import Card, Trained, file_of, shipped
+from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
+from optsched.rolling.geo.beside import Beside, earliest
+from optsched.rolling.geo.cases import utility
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import Guarded, Lasting, Settings
+from optsched.schedules.geo import GeoSchedule
+
+FEW = 0.05  # the promise: no agent is further behind S0
+
+
+def trained(kind: str, arrays: dict[str, np.ndarray]) -> Trained:
+    """Weights that nobody has trained."""
+    card = Card(name="x", kind=kind, problem="geo", scenario="toy", split="", seed=0, steps=0, settings={})
+    return Trained(arrays, card)
+
+
+def at_random(seed: int, sites: int = 5) -> Agents:
+    """Agents with random weights: bad ones."""
+    rng = np.random.default_rng(seed)
+    arrays = {"w0": rng.normal(size=(sites, joint_size(sites), 1 + sites)), "b0": np.zeros((sites, 1, 1 + sites))}
+    return Agents(trained(AGENTS, arrays | {"residual": np.asarray(0.0)}))
+
+
+def priced(price: float) -> BidPrices:
+    """The same price everywhere, as a share of a GPU's revenue."""
+    arrays = {"w0": np.zeros((FEATURES, 1)), "b0": np.full(1, price), "discount": np.asarray(1.0)}
+    return BidPrices(trained(PRICES, arrays))
+
+
+class Never(Agents):
+    """Runs nothing."""
+
+    def act(self, sight: Sight) -> Ints:
+        """Postpone."""
+        return np.zeros(sight.rounds.sites, dtype=np.int64)
+
+
+def two_sites(jobs: tuple[Job, ...], gpus: int = 2) -> GeoInstance:
+    """Site a is dear, b is cheap; a GB takes a slot."""
+    sites = tuple(
+        Site(id=n, gpus=gpus, pue=1.0, price_usd_per_mwh=(p, p), carbon_g_per_kwh=(0.0, 0.0))
+        for n, p in (("a", 400.0), ("b", 0.0))
+    )
+    links = tuple(Link(from_=a, to=b, throughput_gb_per_s=1 / 60, cost_usd_per_gb=0.001) for a, b in (("a", "b"), ("b", "a")))
+    return GeoInstance(
+        name="two",
+        slot_s=60.0,
+        horizon=120,
+        signal_slot_s=3600.0,
+        gpu_revenue_usd_per_h=0.06,
+        gpu_power_kw=0.1,
+        idle_power_ratio=0.0,
+        carbon_price_usd_per_t=0.0,
+        network_kwh_per_gb=0.0,
+        sites=sites,
+        links=links,
+        jobs=jobs,
+    )
+
+
+def job(name: str, gpus: int = 1, slack: int = 10, source: str = "a", duration: int = 30) -> Job:
+    """One that is there from the beginning."""
+    return Job(id=name, source=source, submitted=0, gpus=gpus, duration=duration, slack=slack, data_gb=1.0, model_gb=1.0)
+
+
+def rounds_of(instance: GeoInstance) -> Rounds:
+    return Rounds.of_snapshot(Network.of(instance), instance)
+
+
+def test_a_round_by_hand() -> None:
+    """At a an hour of a GPU earns 0.06 - 0.04; at b 0.06, less 2 GB there and 1 GB back at 0.001: three slots of slack."""
+    rounds = rounds_of(two_sites((job("x"), job("y", slack=2), job("z", source="b"))))
+    assert rounds.first.tolist() == [[0, 2], [0, 2], [2, 0]]
+    assert rounds.gain[0] == pytest.approx([0.5 * 0.02, 0.5 * 0.06 - 0.003])
+    assert rounds.last[1].tolist() == [2, 1]  # y's result would be back a slot too late
+    assert rounds.asked.tolist() == [0, 2]
+    assert rounds.legal.tolist() == [[True, True, True], [True, True, True]]
+    assert rounds.decide([2, 2]) == [(0, 1), (2, 1)]
+    assert rounds.asked.tolist() == [1, -1]
+    assert rounds.legal[0].tolist() == [True, True, False]
+    rounds.decide([0, 0])
+    assert rounds.over
+    assert [(s.job, s.site, s.start, s.departure) for s in rounds.schedule.starts] == [("x", "b", 2, 0), ("z", "b", 0, None)]
+    assert rounds.waits().tolist() == [False, True, False]
+
+
+def test_conflicts_are_settled_in_site_order() -> None:
+    """Both want the only two GPUs of b: a's job comes first, and b's is postponed."""
+    rounds = rounds_of(two_sites((job("x", gpus=2), job("z", gpus=2, source="b", duration=40))))
+    assert rounds.decide([2, 2]) == [(0, 1)]
+    assert rounds.over
+
+
+def test_gpus_are_kept_for_who_is_on_its_way() -> None:
+    """x arrives at b in two slots: nobody else takes its GPUs, and it is not asked before."""
+    going = job("x", gpus=2).model_copy(update={"bound_for": "b", "arrives": 2})
+    rounds = rounds_of(two_sites((going, job("z", source="b", slack=20))))
+    assert rounds.asked.tolist() == [-1, 1]
+    assert rounds.legal[1].tolist() == [True, True, False]  # but z may go to a
+
+
+def test_the_earliest_slot() -> None:
+    free = np.array([0, 2, 2, 1, 2, 2, 2, 0])
+    assert earliest(free, 2, 2, 0, 6) == 1
+    assert earliest(free, 2, 3, 0, 5) == 4
+    assert earliest(free, 2, 3, 0, 3) is None
+    assert earliest(free, 1, 6, 0, 2) == 1
+    assert earliest(free, 3, 1, 0, 7) is None
+    assert earliest(free, 0, 8, 0, 0) == 0
+    assert earliest(free, 1, 1, 3, 2) is None
+
+
+@pytest.mark.parametrize("seed", [11, 12])
+def test_the_account_is_s0s(seed: int) -> None:
+    """What is placed beside an agent earns what a replay of local-fcfs does, from the agent's snapshots alone."""
+    instance = masac(jobs=150, days=0.5, load=1.5, scale=0.25, seed=seed)
+    policy = GuardedAgent(priced(0.2))
+    replay(instance, policy)
+    rule = replay(instance, "local-fcfs").objective
+    assert rule is not None
+    idle = optsched.evaluate(instance, GeoSchedule(starts=())).objective
+    assert policy.rule.earned + idle == pytest.approx(rule, rel=1e-6)
+
+
+@pytest.mark.parametrize("sites", [None, 3, 7])
+@pytest.mark.parametrize("seed", [21, 22])
+def test_no_agent_is_far_behind_its_rule(seed: int, sites: int | None) -> None:
+    """Not one that runs nothing, and none that is shipped, on cases that none has seen, of any number of sites."""
+    if sites is None:
+        instance = masac(jobs=80, days=0.4, load=1.2, scale=0.2, seed=seed)
+    else:
+        instance = case(SCENARIOS["many"], "test", next(i for i in range(seed, 999) if sites_of("test", i) == sites))
+        instance = instance.model_copy(update={"jobs": instance.jobs[:60]})
+    rule = replay(instance, "local-fcfs").objective
+    assert rule is not None
+    known = len(instance.sites)
+    for acting in (Never(at_random(0, known).trained), *(loaded(file_of("geo", name)) for name in shipped("geo"))):
+        found = replay(instance, GuardedAgent(acting)).objective
+        assert found is not None
+        assert found >= rule - FEW * abs(rule)
+
+
+@pytest.mark.parametrize("name", shipped("geo"))
+def test_what_is_shipped_acts(name: str) -> None:
+    """On a case of the test's, with and without its guard, and never beyond the clairvoyant."""
+    instance = case(SCENARIOS["toy"], "test", 1)
+    bound = family_of(instance).clairvoyant(instance)
+    rule = replay(instance, "local-fcfs").objective
+    assert rule is not None
+    for guard in (None, False):
+        told = replay(instance, name, settings=Settings(guard=guard))
+        assert told.objective is not None
+        assert told.objective <= bound
+        assert guard is False or told.objective >= rule - FEW * abs(rule)
+
+
+def sites_of(part: str, number: int) -> int:
+    return len(case(SCENARIOS["many"], part, number).sites)  # type: ignore[arg-type]
+
+
+def test_agents_of_other_numbers_of_sites_leave_it_to_the_rule() -> None:
+    instance = two_sites((job("x"), job("y", gpus=2)))
+    policy = GuardedAgent(at_random(0))
+    told = replay(instance, policy)
+    assert told.message is not None
+    assert "trained for another number of sites than 2" in told.message
+    assert told.options["figures"]["overruled"] == told.options["figures"]["decisions"]  # type: ignore[index]
+    assert told.objective == replay(instance, "local-fcfs").objective
+    assert replay(instance, AgentPolicy(at_random(0))).objective == told.objective
+
+
+@pytest.mark.parametrize("acting", [at_random(1), priced(0.3)])
+def test_a_replay_plays_what_an_episode_plays(acting: Agents | BidPrices) -> None:
+    """The same rounds, from snapshots here and from the simulator there."""
+    instance = masac(jobs=100, days=0.4, load=1.5, scale=0.2, seed=5)
+    told = replay(instance, AgentPolicy(acting))
+    assert told.objective == pytest.approx(utility(instance, acting), rel=1e-12)
+    assert told.options["figures"]["fallbacks"] == 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize("make", [AgentPolicy, GuardedAgent])
+def test_it_goes_on_from_a_checkpoint(make: type[AgentPolicy], tmp_path: Path) -> None:
+    """Killed at any decision, it plays on as it would have."""
+    instance = masac(jobs=60, days=0.3, load=1.5, scale=0.2, seed=6)
+    assert isinstance(make(priced(0.3)), Lasting)
+    assert isinstance(make(priced(0.3)), Guarded) == (make is GuardedAgent)
+    whole: list[dict[str, object]] = []
+    replay(instance, make(priced(0.3)), log=whole.append)
+
+    class Stop(Exception):
+        pass
+
+    def log(row: dict[str, object]) -> None:
+        if row["time_s"] == whole[len(whole) // 2]["time_s"]:
+            raise Stop
+
+    with pytest.raises(Stop):
+        replay(instance, make(priced(0.3)), log=log, checkpoint=tmp_path, every=3)
+    again: list[dict[str, object]] = []
+    replay(instance, make(priced(0.3)), log=again.append, checkpoint=tmp_path, resume=True)
+    assert [row["decision"] for row in again] == [row["decision"] for row in whole]
+    with pytest.raises(OptschedError, match="not the one that the checkpoint was made with"):
+        make(priced(0.4)).restore(make(priced(0.3)).state())
+
+
+def test_files(tmp_path: Path) -> None:
+    for acting in (at_random(1), priced(0.3)):
+        acting.trained.save(tmp_path / "mine.npz")
+        assert loaded(str(tmp_path / "mine.npz")).trained.sha256 == acting.trained.sha256
+    instance = masac(jobs=20, days=0.2, scale=0.2, seed=7)
+    assert replay(instance, f"agent:{tmp_path / 'mine.npz'}").objective is not None
+    trained(PRICES, {"w0": np.zeros((3, 1)), "b0": np.zeros(1), "discount": np.asarray(1.0)}).save(tmp_path / "bad.npz")
+    with pytest.raises(InputError, match="does not fit"):
+        loaded(str(tmp_path / "bad.npz"))
+    with pytest.raises(OptschedError, match="no agent 'nobody'"):
+        replay(instance, "agent:nobody")
+
+
+def test_an_account_is_kept() -> None:
+    rounds = rounds_of(two_sites((job("x"), job("y", gpus=2))))
+    one = Beside()
+    one.join(rounds, 0, [0, 1])
+    other = Beside.of(one.kept(0))
+    assert other.earned == one.earned
+    assert (other.free == one.free).all()
+    assert one.runs == [(0, 0, 30, 1)]  # y needs both GPUs of a, and would be too late
+
+
+def test_parts_share_nothing() -> None:
+    """Not a seed, a job or a price; and none with the seeds that benchmarks use."""
+    drawn = {part: {seed_of(part, number) for number in (0, 1, 99, 999_999)} for part in PARTS}
+    for scenario in SCENARIOS.values():
+        jobs: set[object] = set()
+        prices: set[object] = set()
+        for part in PARTS:
+            assert min(drawn[part]) >= 1_000_000
+            assert not any(drawn[part] & drawn[other] for other in PARTS if other != part)
+            for number in range(3):
+                instance = case(scenario, part, number)
+                assert instance == case(scenario, part, number)
+                assert instance == GeoInstance.model_validate(instance.model_dump(by_alias=True))
+                found = {(j.data_gb, j.model_gb, j.duration, j.submitted) for j in instance.jobs}
+                told = {site.price_usd_per_mwh for site in instance.sites}
+                assert not found & jobs
+                assert not told & prices
+                jobs |= found
+                prices |= told
