@@ -44,7 +44,7 @@ def slots(seen: Seen, past: Past) -> Floats:
             np.broadcast_to(behind, (horizon, ROW)),
         ]
     )
-    return np.clip(found, -MOST, MOST)
+    return np.asarray(np.clip(found, -MOST, MOST))
 
 
 def charged(arrays: Arrays, numbers: Floats) -> Floats:

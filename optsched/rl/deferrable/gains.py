@@ -29,4 +29,4 @@ def gain(seen: Seen, prices: Floats) -> Floats:
     net = (size * length)[:, None] - late - size[:, None] * (paid[ends] - paid[start])
     later = np.where((start > 0) & (start <= last[:, None]), net, 0.0).max(axis=1, initial=0.0)
     found[rows] = (net[:, 0] - later) / (size * length)
-    return np.clip(found, -1.0, 1.0)
+    return np.asarray(np.clip(found, -1.0, 1.0))

@@ -43,7 +43,7 @@ class Shape:
     weight: float = 10.0
 
 
-class Auxiliary(nn.Module):
+class Auxiliary(nn.Module):  # type: ignore[misc]
     """A GRU over the past, a shared layer, a layer of the tasks, and what the next decision will see."""
 
     def __init__(self, shape: Shape, hidden: int = 32) -> None:
@@ -60,7 +60,7 @@ class Auxiliary(nn.Module):
         return low, high, self.predict(high)
 
 
-class Layer(nn.Module):
+class Layer(nn.Module):  # type: ignore[misc]
     """One-headed self-attention, then a feed-forward network."""
 
     def __init__(self, width: int) -> None:
@@ -74,10 +74,10 @@ class Layer(nn.Module):
         weights = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(x.shape[-1])
         weights = weights.masked_fill(~held[:, None, :], -1e9).softmax(-1)
         x = self.first(x + self.out(weights @ self.value(x)))
-        return self.second(x + self.narrow(functional.relu(self.wide(x))))  # type: ignore[no-any-return]
+        return self.second(x + self.narrow(functional.relu(self.wide(x))))
 
 
-class Scorer(nn.Module):
+class Scorer(nn.Module):  # type: ignore[misc]
     """Mean and scale of every job's confidence, and the value of the state."""
 
     def __init__(self, shape: Shape) -> None:

@@ -70,14 +70,13 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         self.believe, self.render_mode = named_forecast(forecast), render_mode
         self.play: Play | None = None
         self.action_space = spaces.Box(-1.0, 1.0, (most,), np.float32)
-        self.observation_space = spaces.Dict(
-            {
-                "jobs": spaces.Box(-MOST, MOST, (most, JOB), np.float32),
-                "mask": spaces.MultiBinary(most),
-                "whole": spaces.Box(-MOST, MOST, (WHOLE,), np.float32),
-                "past": spaces.Box(0.0, MOST, (BACK, ROW), np.float32),
-            }
-        )
+        self.parts = {
+            "jobs": spaces.Box(-MOST, MOST, (most, JOB), np.float32),
+            "mask": spaces.MultiBinary(most),
+            "whole": spaces.Box(-MOST, MOST, (WHOLE,), np.float32),
+            "past": spaces.Box(0.0, MOST, (BACK, ROW), np.float32),
+        }
+        self.observation_space = spaces.Dict(self.parts)  # type: ignore[assignment]
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, object] | None = None
@@ -98,7 +97,7 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         assert play is not None
         self.sight = None if play.seen is None else Sight.of(play.seen, play.past)
         if self.sight is None:
-            return {name: np.zeros(space.shape or (), space.dtype) for name, space in self.observation_space.spaces.items()}
+            return {name: np.zeros(space.shape or (), space.dtype) for name, space in self.parts.items()}
         batch = Batch.of([self.sight], self.most)
         parts = {"jobs": batch.jobs, "mask": batch.held.astype(np.int8), "whole": batch.whole, "past": batch.past}
         return {name: part[0] for name, part in parts.items()}

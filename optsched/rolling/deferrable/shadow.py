@@ -114,6 +114,6 @@ class Shadow:
         found = cls()
         found.now, found.earned = kept.now, kept.earned
         found.own, found.load = np.array(kept.own), np.array(kept.load)
-        found.waiting = {name: (cores, *rest) for name, cores, *rest in kept.waiting}
+        found.waiting = {row[0]: row[1:] for row in kept.waiting}
         found.known, found.plan = set(kept.known), dict(kept.plan)
         return found

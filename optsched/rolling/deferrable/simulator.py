@@ -50,7 +50,7 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
         """Capacity believed less what runs, from the present slot on."""
         day = max(1, round(86400 / self.truth.slot_s))
         believed = self.believed("capacity", self.capacity, self.now, day)[0]
-        return np.maximum(0.0, believed - self.load[0, self.now :])
+        return np.asarray(np.maximum(0.0, believed - self.load[0, self.now :]))
 
     def show(self) -> DeferrableInstance:
         """Capacity believed less what runs; windows from now on."""

@@ -112,7 +112,7 @@ class Dagger(ABC):
             for begin in range(0, count, settings.minibatch):
                 loss = self.missed(mixed[begin : begin + settings.minibatch])
                 self.optimizer.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
                 self.optimizer.step()
                 losses.append(float(loss.detach()))
@@ -163,9 +163,11 @@ class Dagger(ABC):
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Go on from there."""
-        self.network.load_state_dict(state["network"])  # type: ignore[arg-type]
+        self.network.load_state_dict(state["network"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.rng.bit_generator.state = state["rng"]
+        rng = state["rng"]
+        assert isinstance(rng, dict)
+        self.rng.bit_generator.state = rng
         count, chosen = state["count"], state["chosen"]
         assert isinstance(count, list)
         assert isinstance(chosen, float)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Normal
 from torch.nn import functional
 
@@ -79,7 +79,9 @@ class Osdec:
         self.rng = np.random.default_rng(seed)
         self.steps = 0
         self.scorer = Scorer(shape)
-        policy, value, tasks = [], [], []
+        policy: list[nn.Parameter] = []
+        value: list[nn.Parameter] = []
+        tasks: list[nn.Parameter] = []
         for place, parameter in self.scorer.named_parameters():
             (tasks if place.startswith("aux.") else value if place.startswith("value.") else policy).append(parameter)
         groups = [(policy, settings.policy_rate), (value, settings.value_rate), (tasks, settings.task_rate)]
@@ -132,7 +134,7 @@ class Osdec:
     @staticmethod
     def _log(mean: Tensor, scale: Tensor, drawn: Tensor, ready: Tensor) -> Tensor:
         """Log density of the scores of the jobs that could start, shape (B,)."""
-        return (Normal(mean, scale).log_prob(drawn) * ready).sum(1)  # type: ignore[no-any-return, no-untyped-call]
+        return (Normal(mean, scale).log_prob(drawn) * ready).sum(1)
 
     def _learn(self, episodes: Sequence[Episode]) -> dict[str, float]:
         settings = self.settings
@@ -162,7 +164,7 @@ class Osdec:
                 if self.shape.low or self.shape.high:
                     tasks = (self.scorer.aux(torch.from_numpy(batch.past[rows]))[2] - told[rows]).square().mean()
                 self.optimizer.zero_grad()
-                (policy + 0.5 * missed + tasks).backward()  # type: ignore[no-untyped-call]
+                (policy + 0.5 * missed + tasks).backward()
                 torch.nn.utils.clip_grad_norm_(self.scorer.parameters(), 1.0)
                 self.optimizer.step()
                 losses.append((float(policy.detach()), float(missed.detach()), float(tasks.detach())))
@@ -222,7 +224,9 @@ class Osdec:
         """Go on from there."""
         self.scorer.load_state_dict(state["scorer"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.rng.bit_generator.state = state["rng"]
+        rng = state["rng"]
+        assert isinstance(rng, dict)
+        self.rng.bit_generator.state = rng
         steps = state["steps"]
         assert isinstance(steps, int)
         self.steps = steps

@@ -23,7 +23,7 @@ AHEAD = 48
 WIDTH = 48
 
 
-class Charge(nn.Module):
+class Charge(nn.Module):  # type: ignore[misc]
     """Three layers, the same for every slot."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Charge(nn.Module):
 class Pricing(Dagger):
     """The learner."""
 
-    kind, knob, choices = CHARGES, "share", (0.3, 0.5, 0.7, 0.9)
+    kind, knob, choices = CHARGES, "share", (0.5, 0.7, 0.9, 1.1)
 
     def __init__(self, draw: Draw, scenario: str, seed: int, settings: Settings) -> None:
         torch.set_num_threads(1)
