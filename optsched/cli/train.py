@@ -12,7 +12,8 @@ from optsched.cli import _input
 from optsched.cli._live import live
 from optsched.cli._output import tried
 from optsched.cli._verbs import Group
-from optsched.rl.learners import LESSONS, Lesson
+from optsched.rl.learners import lessons
+from optsched.rl.lesson import Lesson
 
 FORECAST = "Which forecasts of carbon it sees, as in `replay`."
 AT_LEAST_1 = click.IntRange(min=1)
@@ -88,5 +89,5 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
     return made
 
 
-for _name, _lesson in LESSONS.items():
+for _name, _lesson in lessons().items():
     command.add_command(_trainer(_name, _lesson))

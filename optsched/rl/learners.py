@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optsched.errors import BackendUnavailable, OptschedError, meant
 from optsched.registry import named
+from optsched.rl.lesson import Lesson
 
 if TYPE_CHECKING:  # who lists what can be trained loads nothing else
     from optsched.instances.base import Instance
@@ -17,91 +20,13 @@ Make: TypeAlias = "Callable[..., Learner]"
 """From a scenario's name, instances to learn from in place of the scenario's, and a seed; `forecast` where a lesson has one."""
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """One name of `optsched train`.
-
-    Attributes
-    ----------
-    make
-        ``module:function``, a `Make`.
-    problem
-        The family.
-    about
-        One line.
-    steps, every
-        Decisions to train for, and between two validations, where nothing is asked for.
-    scenarios
-        Names of what cases may be drawn from, the default first; ``toy`` learns in seconds.
-    forecast
-        Which forecasts are shown in training, where they may be chosen.
-    """
-
-    make: str
-    problem: str
-    about: str
-    steps: int
-    every: int
-    scenarios: tuple[str, ...]
-    forecast: str | None = None
-
-
-def _osdec(name: str, about: str) -> Lesson:
-    make = f"optsched.rolling.deferrable.learning.configurations:{name}"
-    return Lesson(make, "deferrable", about, 400_000, 20_000, ("osdec", "osdec-table3", "real-time", "toy"))
-
-
-LESSONS: dict[str, Lesson] = {
-    "osdec": _osdec("OSDEC", "OSDEC: PPO, a Transformer encoder, and auxiliary tasks whose features join the state."),
-    "osdec-reinforce": _osdec("REINFORCE", "OSDEC's network trained by REINFORCE."),
-    "osdec-mlp": _osdec("MLP", "Ablation PPO: a perceptron over a fixed number of jobs."),
-    "osdec-pointer": _osdec("POINTER", "Ablation PointerNet: jobs through an LSTM, scored by what its last state asks."),
-    "osdec-att": _osdec("ATT", "Ablation PPO+Att: no auxiliary tasks."),
-    "osdec-auxh": _osdec("AUXH", "Ablation PPO+Att+AuxH: the tasks' own layer joins the state."),
-    "osdec-auxl": _osdec("AUXL", "Ablation PPO+Att+AuxL: the layer that the tasks share joins the state."),
-    "allocation-imitation": Lesson(
-        "optsched.rolling.allocation.lesson:imitation",
-        "allocation",
-        "Prices of GPU time, taught by whichever price serves best on the true future.",
-        1500,
-        300,
-        ("andreas", "papers", "wide", "toy"),
-    ),
-    "deferrable-imitation": Lesson(
-        "optsched.rolling.deferrable.learning.imitation:made",
-        "deferrable",
-        "Imitation of the optimum, by what its prices make of starting each job now (DAgger).",
-        100_000,
-        10_000,
-        ("osdec", "real-time", "toy"),
-    ),
-    "vcc-ppo": Lesson(
-        "optsched.rolling.vcc.lessons:ppo",
-        "vcc",
-        "PPO of Stable-Baselines3: which share of the queue starts, over many months and loads.",
-        1_000_000,
-        40_320,
-        ("months", "synthetic", "toy"),
-        "fitted",
-    ),
-    "vcc-sac": Lesson(
-        "optsched.rolling.vcc.lessons:sac",
-        "vcc",
-        "SAC of Stable-Baselines3: the same, from a replay buffer.",
-        300_000,
-        20_160,
-        ("months", "synthetic", "toy"),
-        "fitted",
-    ),
-    "deferrable-prices": Lesson(
-        "optsched.rolling.deferrable.learning.pricing:made",
-        "deferrable",
-        "What the optimum charges for capacity, from what is seen; jobs start where they earn most after that.",
-        100_000,
-        10_000,
-        ("osdec", "real-time", "toy"),
-    ),
-}
+@cache
+def lessons() -> dict[str, Lesson]:
+    """What can be trained, by name."""
+    found: dict[str, Lesson] = {}
+    for module in iter_modules([str(Path(__file__).with_name("lessons"))]):
+        found |= cast("dict[str, Lesson]", named(f"optsched.rl.lessons.{module.name}:LESSONS"))
+    return dict(sorted(found.items()))
 
 
 def lesson(name: str) -> Lesson:
@@ -111,9 +36,9 @@ def lesson(name: str) -> Lesson:
     ------
     OptschedError : nothing.
     """
-    if name not in LESSONS:
-        raise OptschedError(f"there is no training {name!r}{meant(name, LESSONS, 'there is')}")
-    return LESSONS[name]
+    if name not in lessons():
+        raise OptschedError(f"there is no training {name!r}{meant(name, lessons(), 'there is')}")
+    return lessons()[name]
 
 
 def learner(

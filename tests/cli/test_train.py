@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optsched.rl.learners import LESSONS
+from optsched.rl.learners import lessons
 from optsched.rl.trained import Card, Trained, shipped
 from tests.cli.test_cli import run
 
@@ -20,12 +20,12 @@ HAS_TORCH = find_spec("torch") is not None
 
 def test_the_list_of_what_can_be_trained_needs_no_torch() -> None:
     shown = run("train", "--help").stdout
-    assert all(name in shown for name in LESSONS)
-    assert all("toy" in lesson.scenarios for lesson in LESSONS.values())
+    assert all(name in shown for name in lessons())
+    assert all("toy" in lesson.scenarios for lesson in lessons().values())
 
 
 @pytest.mark.skipif(HAS_TORCH, reason="torch is here")
-@pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.parametrize("name", lessons())
 def test_without_torch_one_line_says_what_to_install(name: str, tmp_path: Path) -> None:
     done = run("train", name, "-o", str(tmp_path / "x.npz"))
     assert done.returncode == 2

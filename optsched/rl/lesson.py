@@ -1,0 +1,34 @@
+"""One name of `optsched train`: what makes its learner, and what is asked for where nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One name of `optsched train`.
+
+    Attributes
+    ----------
+    make
+        ``module:function``, a `Make`.
+    problem
+        The family.
+    about
+        One line.
+    steps, every
+        Decisions to train for, and between two validations, where nothing is asked for.
+    scenarios
+        Names of what cases may be drawn from, the default first; ``toy`` learns in seconds.
+    forecast
+        Which forecasts are shown in training, where they may be chosen.
+    """
+
+    make: str
+    problem: str
+    about: str
+    steps: int
+    every: int
+    scenarios: tuple[str, ...]
+    forecast: str | None = None

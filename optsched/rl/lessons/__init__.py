@@ -1,0 +1,1 @@
+"""What `optsched train` can train, a family a file; none loads what it names."""

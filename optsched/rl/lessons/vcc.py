@@ -1,0 +1,24 @@
+"""What `optsched train` trains for vcc."""
+
+from optsched.rl.lesson import Lesson
+
+LESSONS = {
+    "vcc-ppo": Lesson(
+        "optsched.rolling.vcc.lessons:ppo",
+        "vcc",
+        "PPO of Stable-Baselines3: which share of the queue starts, over many months and loads.",
+        1_000_000,
+        40_320,
+        ("months", "synthetic", "toy"),
+        "fitted",
+    ),
+    "vcc-sac": Lesson(
+        "optsched.rolling.vcc.lessons:sac",
+        "vcc",
+        "SAC of Stable-Baselines3: the same, from a replay buffer.",
+        300_000,
+        20_160,
+        ("months", "synthetic", "toy"),
+        "fitted",
+    ),
+}
