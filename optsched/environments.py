@@ -5,6 +5,7 @@ import gymnasium
 PLACES = {
     "optsched/VirtualCapacity-v0": "optsched.rolling.vcc.environment:VirtualCapacityEnv",
     "optsched/Deferrable-v0": "optsched.rolling.deferrable.environment:DeferrableEnv",
+    "optsched/GeoSingle-v0": "optsched.rolling.geo.single:GeoSingleEnv",
     "optsched/Allocation-v0": "optsched.rolling.allocation.environment:AllocationEnv",
 }
 

@@ -84,7 +84,7 @@ class Episode:
         hour, phase = divmod(slot, self.network.ratio)
         if hour != self.hour:
             self.hour = hour
-            price, carbon = (self.simulator._signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
+            price, carbon = (self.simulator.signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
             self.shown = price, np.maximum(0.0, carbon)
             until = hour + price.shape[1]
             self.true = tuple(

@@ -78,7 +78,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
         """GPUs left by what runs, signals as believed from the present signal slot on, slack that is left."""
         truth, ratio = self.truth, self.truth.slots_per_signal
         left = (truth.capacity[:, self.now :] - self.load[:, self.now :]).astype(np.int64).tolist()
-        price, carbon = (self._signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
+        price, carbon = (self.signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
         sites = tuple(
             site.model_copy(
                 update={
@@ -103,7 +103,8 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
         shown.__dict__["paths"] = truth.paths  # the network does not change
         return shown
 
-    def _signal(self, field: str) -> Floats:
+    def signal(self, field: str) -> Floats:
+        """What is believed of a signal from the present signal slot on, shape (P, T)."""
         truth, ratio = self.truth, self.truth.slots_per_signal
         phase = truth.now % ratio
         count = -(-(truth.horizon + phase) // ratio)

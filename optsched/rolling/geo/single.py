@@ -89,8 +89,3 @@ class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
         """As of `GeoEnv`."""
         return None if self.render_mode is None else picture(self.episode)
 
-
-def register() -> None:
-    """Make it known to Gymnasium by its id."""
-    if SINGLE not in gymnasium.registry:
-        gymnasium.register(id=SINGLE, entry_point="optsched.rolling.geo.single:GeoSingleEnv")
