@@ -12,12 +12,10 @@ import gymnasium
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
-import optsched
+import optsched.environments
 from optsched.errors import OptschedError
 from optsched.rolling.geo.environment import GeoEnv
-from optsched.rolling.geo.single import SINGLE, GeoSingleEnv, register
-
-pytestmark = pytest.mark.rl
+from optsched.rolling.geo.single import SINGLE, GeoSingleEnv
 
 
 def test_pettingzoo_accepts_it() -> None:
@@ -26,7 +24,7 @@ def test_pettingzoo_accepts_it() -> None:
 
 
 def test_gymnasium_accepts_the_single_agents_view() -> None:
-    register()
+    assert optsched.environments.PLACES[SINGLE]
     check_env(gymnasium.make(SINGLE, scenario="toy").unwrapped, skip_render_check=True)
 
 

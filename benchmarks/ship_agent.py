@@ -1,0 +1,53 @@
+"""Put trained weights into the package: play the recorded test cases bare, and write what they earn into the card.
+
+    python benchmarks/ship_agent.py osdec mine.npz --failures "crowds of long jobs"
+    python benchmarks/ship_agent.py osdec                     # the shipped ones once more
+
+The recorded cases are three of the test part of the family's split; tests/rl/test_shipped.py holds the weights to their score.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import optsched
+from optsched.rl.deferrable import split as deferrable
+from optsched.rl.deferrable.acting import ACTS
+from optsched.rl.geo import split as geo
+from optsched.rl.geo.actors import AGENTS
+from optsched.rl.geo.prices import PRICES
+from optsched.rl.learners import lesson
+from optsched.rl.trained import Card, Trained, file_of
+
+KINDS = (*ACTS, AGENTS, PRICES)
+CASES = {
+    "deferrable": [deferrable.workload("test", number) for number in range(3)],
+    "geo": [geo.case(geo.SCENARIOS["small"], "test", number) for number in range(3)],
+}
+
+
+def main() -> None:
+    """Play, and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("file", nargs="?", help="Weights. [default: the shipped ones]")
+    parser.add_argument("--failures", help="What they are known to do badly.")
+    asked = parser.parse_args()
+    problem = lesson(asked.name).problem
+    source = asked.file or file_of(problem, asked.name)
+    found = Trained.load(source, *KINDS)
+    tested = {}
+    for case in CASES[problem]:
+        objective = optsched.replay(case, f"agent:{source}", guard=False).objective
+        assert objective is not None
+        tested[case.name] = objective
+    told: dict[str, object] = {"tested": tested} | ({} if asked.failures is None else {"failures": asked.failures})
+    card: Card = found.card.model_copy(update=told)
+    target = Path(optsched.__file__).parent / "rl" / "weights" / problem / f"{asked.name}.npz"
+    Trained(found.arrays, card).save(target)
+    print(f"{target.name}: best after {card.best:,} steps, {tested}")
+
+
+if __name__ == "__main__":
+    main()
