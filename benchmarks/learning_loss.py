@@ -1,0 +1,93 @@
+"""What is lost on the way from the offline optimum to a learned policy, a family a table.
+
+    python benchmarks/learning_loss.py                      # deferrable and geo, five test cases each
+    python benchmarks/learning_loss.py --problems geo --cases 10
+
+Cases are of the test parts of the splits of optsched/rl. Shares of the clairvoyant bound, mean and least: the best schedule
+that a method finds offline, `rolling` with perfect forecasts, with real ones (an error of 10 % a day ahead), and learned
+policies with their guard, both ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+import optsched
+from optsched.instances import Instance
+from optsched.registry import family_of
+from optsched.rl.deferrable import split as deferrable
+from optsched.rl.geo import split as geo
+
+NOISY = "noisy:0.1"
+OFFLINE_S = 20.0
+
+
+def case(problem: str, number: int) -> Instance:
+    """A test case."""
+    if problem == "geo":
+        return geo.case(geo.SCENARIOS["small"], "test", number)
+    return deferrable.workload("test", number)
+
+
+ROWS = {
+    "deferrable": (
+        "offline",
+        "rolling",
+        "rolling noisy",
+        "deferrable-imitation",
+        "deferrable-imitation noisy",
+        "osdec",
+        "osdec noisy",
+        "fifo",
+    ),
+    "geo": (
+        "offline",
+        "rolling",
+        "rolling noisy",
+        "geo-imitation",
+        "geo-imitation noisy",
+        "masac",
+        "masac noisy",
+        "local-fcfs",
+    ),
+}
+
+
+def share(given: tuple[str, int, str]) -> float:
+    """Of the bound, that a row earns on a case."""
+    problem, number, row = given
+    instance = case(problem, number)
+    bound = family_of(instance).clairvoyant(instance)
+    assert bound is not None
+    if row == "offline":
+        objective = optsched.solve(instance, "decomposition", time_limit=OFFLINE_S).objective
+    else:
+        name, _, noisy = row.partition(" ")
+        objective = optsched.replay(instance, name, forecast=NOISY if noisy else "perfect").objective
+    assert objective is not None
+    assert objective <= bound + 1e-6 * abs(bound), f"{row} is above the bound of {instance.name}"
+    return objective / bound
+
+
+def main() -> None:
+    """The tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", nargs="+", default=sorted(ROWS), choices=sorted(ROWS))
+    parser.add_argument("--cases", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    for problem in asked.problems:
+        rows = ROWS[problem]
+        tasks = [(problem, number, row) for row in rows for number in range(asked.cases)]
+        with ProcessPoolExecutor(asked.workers) as pool:
+            table = np.array(list(pool.map(share, tasks))).reshape(len(rows), asked.cases)
+        print(f"{problem}, {asked.cases} test cases: share of the clairvoyant bound, mean and least")
+        for row, shares in zip(rows, table, strict=True):
+            print(f"  {row:28} {shares.mean():.4f}  {shares.min():.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
