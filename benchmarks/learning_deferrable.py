@@ -54,7 +54,7 @@ def row(given: tuple[str, int, str], bare: bool) -> Row:
         sys.exit(f"{policy} earns {result.objective} on {case.name}, above the bound {bound}")
     figures, parts = result.options["figures"], result.components
     return Row(
-        parts["utilisation"],
+        parts["work"],
         parts["delay"],
         result.objective,
         result.objective / bound,

@@ -21,7 +21,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 
 @click.group("train", cls=Group)
 def command() -> None:
-    """Train an agent; it becomes a policy of `replay` and `compare`: --policy agent:FILE.npz.
+    """Train an agent; it becomes a policy, --policy agent:FILE.npz in `replay`, and of optsched.compare in Python.
 
     Needs the extra: pip install 'optsched[rl]'. FILE.npz holds the best weights on validation so far, with their card. Beside
     it training keeps FILE.curve.csv, a row a turn, and FILE.checkpoint, from which --resume goes on after Ctrl-C, a kill or a
@@ -38,7 +38,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         metavar="FILE",
         multiple=True,
         type=_input.FILE,
-        help=f"A {lesson.problem} instance to learn from, in place of the scenario's; more than once for more.",
+        help=f"An instance of {lesson.problem} to learn from, in place of a scenario; more than once for more.",
     )
     @click.option("--forecast", default=lesson.forecast, show_default=True, hidden=lesson.forecast is None, help=FORECAST)
     @click.option("--steps", type=AT_LEAST_1, default=lesson.steps, show_default=True, help="Decisions to train for.")
@@ -65,8 +65,9 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         if lesson.forecast is None and forecast is not None:
             raise click.UsageError(f"{name} takes no --forecast")
         given = [_input.instance(file) for file in instances]
-        made = learner(name, scenario, given, seed, forecast)
-        run = Run.resume(made, output) if resume else Run.begin(made, output)
+        learning = learner(name, scenario, given, seed, forecast)
+        told = ", ".join(f"{instance.name} ({instance.sha256[:8]})" for instance in given)
+        run = Run.resume(learning, output, told) if resume else Run.begin(learning, output, told)
         with live(name) as tell:
 
             def show(done: int, best: float | None, figures: Mapping[str, float]) -> None:
@@ -79,9 +80,10 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
             click.echo(json.dumps({"file": output, "curve": str(curve_of(output)), "card": card.model_dump(mode="json")}))
             return
         first, best = run.scores[0][1], run.score
+        stopped = "" if learning.steps >= steps else f"stopped after {learning.steps:,} of {steps:,} steps, --resume goes on; "
         click.echo(
-            f"{output}: best validation {best:.5g} after {card.best:,} of {card.steps:,} steps, {first:.5g} before any; "
-            f"{Path(curve_of(output)).name} has the curve",
+            f"{output}: {stopped}best validation {best:.5g} ({lesson.score}) after {card.best:,} steps, "
+            f"{first:.5g} before any; {Path(curve_of(output)).name} has the curve",
             err=True,
         )
 

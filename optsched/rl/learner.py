@@ -10,7 +10,8 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Protocol
 
-from optsched.errors import InputError
+from optsched import interrupts
+from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
 from optsched.rl.trained import Trained
 
@@ -51,29 +52,34 @@ class Run:
     ----------
     out
         ``.npz`` of the best weights so far; beside it ``.curve.csv``, a row a turn, and ``.checkpoint``.
+    given
+        Instances in place of the scenario's, by name and digest; the card tells them.
     """
 
     learner: Learner
     out: Path
-    rows: list[dict[str, float]]
+    rows: list[dict[str, float]]  # of the curve
     scores: list[tuple[int, float]]
     seconds: float = 0.0
     best: Trained | None = None
+    given: str = ""
 
     @classmethod
-    def begin(cls, learner: Learner, out: str | Path) -> Run:
+    def begin(cls, learner: Learner, out: str | Path, given: str = "") -> Run:
         """A new one.
 
         Raises
         ------
-        InputError : a checkpoint is there, of a training that may go on.
+        InputError : a checkpoint or weights are there already.
         """
         if (left := checkpoint_of(out)).exists():
             raise InputError(left, "", "is there already: --resume goes on from it; else move it away, or name another output")
-        return cls(learner, Path(out), [], [])
+        if Path(out).exists():
+            raise InputError(out, "", "is there already: training writes over nothing; move it away, or name another output")
+        return cls(learner, Path(out), [], [], given=given)
 
     @classmethod
-    def resume(cls, learner: Learner, out: str | Path) -> Run:
+    def resume(cls, learner: Learner, out: str | Path, given: str = "") -> Run:
         """The one that the checkpoint beside `out` was written by.
 
         Raises
@@ -85,9 +91,12 @@ class Run:
         path = checkpoint_of(out)
         try:
             held = torch.load(BytesIO(read_bytes(path)), weights_only=True)
-            if (wanted := _who(learner)) != held["who"]:
+            if (wanted := _who(learner, given)) != held["who"]:
                 raise InputError(path, "", f"is a checkpoint of {held['who']}, expected one of {wanted}")
-            run = cls(learner, Path(out), held["rows"], [(int(n), float(s)) for n, s in held["scores"]], held["seconds"])
+            if held["settings"] != learner.trained().card.settings:
+                raise InputError(path, "settings", "are of another version of the learner, or of other forecasts")
+            scores = [(int(n), float(s)) for n, s in held["scores"]]
+            run = cls(learner, Path(out), held["rows"], scores, held["seconds"], given=given)
             learner.restore(held["learner"])
         except InputError:
             raise
@@ -112,19 +121,27 @@ class Run:
         """
         learner, until = self.learner, (self.learner.steps // every + 1) * every
         if not self.scores:
+            self.rows.append({"steps": learner.steps})
             self._keep()
+        whole = True  # whether the learner is between two turns
         try:
             while learner.steps < steps:
-                began = time.perf_counter()
-                figures = dict(learner.turn())
-                self.seconds += time.perf_counter() - began
-                self.rows.append({"steps": float(learner.steps)} | figures)
+                began, before, whole = time.perf_counter(), learner.steps, False
+                with interrupts.held():
+                    figures = dict(learner.turn())
+                    self.seconds += time.perf_counter() - began
+                    if learner.steps == before:
+                        raise OptschedError("there is nothing to learn from: none of the instances asks for a decision")
+                    self.rows.append({"steps": learner.steps} | figures)
+                    whole = True
                 if learner.steps >= until or learner.steps >= steps:
                     until = (learner.steps // every + 1) * every
                     self._keep()
                 if tell is not None:
                     tell(learner.steps, self.score, figures)
         except KeyboardInterrupt:
+            if whole and self.best is not None:
+                self._checkpoint()
             if self.best is None:
                 raise
         assert self.best is not None
@@ -140,7 +157,12 @@ class Run:
         self.seconds += time.perf_counter() - began
         found = learner.trained()
         if best is None or score > best:
-            update = {"best": learner.steps}
+            update: dict[str, object] = {"best": learner.steps}
+            if self.given:
+                update |= {
+                    "scenario": self.given,
+                    "split": f"trained on {self.given}: what it does there says little of elsewhere",
+                }
             self.best = replace(found, card=found.card.model_copy(update=update))
         assert self.best is not None
         update_card = {"curve": tuple(self.scores), "steps": learner.steps, "seconds": round(self.seconds, 1)}
@@ -153,7 +175,8 @@ class Run:
         import torch
 
         held = {
-            "who": _who(self.learner),
+            "who": _who(self.learner, self.given),
+            "settings": dict(self.learner.trained().card.settings),
             "learner": dict(self.learner.state()),
             "rows": self.rows,
             "scores": [[n, s] for n, s in self.scores],
@@ -164,9 +187,9 @@ class Run:
         write_bytes(checkpoint_of(self.out), packed.getvalue())
 
 
-def _who(learner: Learner) -> str:
+def _who(learner: Learner, given: str) -> str:
     card = learner.trained().card
-    return f"{card.name}, scenario {card.scenario}, seed {card.seed}"
+    return f"{card.name}, {given or f'scenario {card.scenario}'}, seed {card.seed}"
 
 
 def checkpoint_of(out: str | Path) -> Path:

@@ -62,6 +62,8 @@ def learner(
     for instance in instances:
         if instance.problem != found.problem:
             raise OptschedError(f"{name} learns from {found.problem} instances, {instance.name} is of {instance.problem}")
+        if not instance.job_count:
+            raise OptschedError(f"{instance.name} has no jobs, so there is nothing to learn from")
     try:
         import torch  # noqa: F401
     except ImportError as error:

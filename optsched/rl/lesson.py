@@ -21,6 +21,8 @@ class Lesson:
         Decisions to train for, and between two validations, where nothing is asked for.
     scenarios
         Names of what cases may be drawn from, the default first; ``toy`` learns in seconds.
+    score
+        What validation measures; larger is better.
     forecast
         Which forecasts are shown in training, where they may be chosen.
     """
@@ -32,3 +34,4 @@ class Lesson:
     every: int
     scenarios: tuple[str, ...]
     forecast: str | None = None
+    score: str = "share of the clairvoyant bound"

@@ -77,8 +77,8 @@ class Trained:
 
     @cached_property
     def sha256(self) -> str:
-        """Of all that it acts by."""
-        found = hashlib.sha256(self.card.kind.encode())
+        """Of all that it acts by: settings tell some agents how."""
+        found = hashlib.sha256(repr((self.card.kind, sorted(self.card.settings.items()))).encode())
         for name, array in sorted(self.arrays.items()):
             found.update(name.encode() + repr(array.shape).encode() + np.ascontiguousarray(array, dtype=float).tobytes())
         return found.hexdigest()
@@ -119,14 +119,15 @@ class Trained:
             with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as held:
                 card = Card.model_validate_json(str(held["card"]))
                 arrays = {name: held[name] for name in held if name != "card"}
+                sound = all(array.dtype.kind in "fiu" and np.isfinite(array).all() for array in arrays.values())
         except (*UNREADABLE, ValidationError) as error:
             if isinstance(error, InputError):
                 raise
             raise InputError(path, "", "holds no agent: expected an .npz that `optsched train` wrote") from None
         if card.kind not in kinds:
             raise InputError(path, "", f"holds an agent of {card.problem} ({card.kind}), expected {' or '.join(kinds)}")
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise InputError(path, "", "holds no agent: its numbers are not finite")
+        if not sound:
+            raise InputError(path, "", "holds no agent: its numbers are none, or not finite")
         return cls(arrays, card)
 
 

@@ -14,6 +14,7 @@ from optsched.rl.deferrable.past import BACK, ROW, Past
 from optsched.rl.deferrable.state import ALL, JOB, WHOLE, Seen, start_by_score
 
 Act = Callable[[Arrays, Seen, Past], list[int]]
+ZERO = np.zeros(())
 SCORES, CHARGES = "deferrable-scores", "deferrable-charges"
 
 
@@ -42,6 +43,9 @@ def fault(kind: str, arrays: Arrays) -> str | None:
             fits = charged(arrays, np.zeros((2, SLOT))).shape == (2,) and arrays["share"].shape == ()
         else:
             fits = scored(arrays, np.zeros((2, JOB)), np.zeros(WHOLE), np.zeros((BACK, ROW))).shape == (2,)
+            layers = sum(name.endswith(".query.weight") for name in arrays)
+            fits &= all(f"layers.{k}.query.weight" in arrays for k in range(layers)) and arrays.get("least", ZERO).shape == ()
+            fits &= layers > 0 or "fixed.0.weight" in arrays or "lstm.weight_hh_l0" in arrays
     except (KeyError, ValueError, IndexError) as error:
         return f"its weights do not take what is seen ({error})"
     return None if fits else "its weights do not make a number a job or slot"

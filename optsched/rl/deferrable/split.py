@@ -36,16 +36,21 @@ def real_time(part: str, number: int) -> DeferrableInstance:
 
 
 def toy(part: str, number: int) -> DeferrableInstance:
-    """Patient small jobs, and large ones that start at once or never: whoever starts the small ones first loses the large."""
+    """Waves of three small jobs and a large one: those that must start at once or never, and those that have time.
+
+    Which is which is drawn: neither the order, nor the size, but the window tells. Who starts the patient first loses the rest.
+    """
     seed = SEEDS[part][number]
     rng = np.random.default_rng(seed)
     jobs = []
     for wave in range(6):
-        at = 4 * wave + int(rng.integers(0, 2))
-        small = [Job(id=f"small{wave}.{k}", cores=1, duration=2, earliest=at, latest=at + 6, submitted=at) for k in range(3)]
-        jobs += [*small, Job(id=f"large{wave}", cores=4, duration=2, earliest=at, latest=at, submitted=at)]
+        at, patient = 4 * wave + int(rng.integers(0, 2)), bool(rng.integers(0, 2))
+        sizes = [1, 1, 1, 4] if rng.integers(0, 2) else [4, 1, 1, 1]
+        for k, cores in enumerate(sizes):
+            latest = at + 6 if (cores == 1) == patient else at
+            jobs.append(Job(id=f"{wave}.{k}", cores=cores, duration=2, earliest=at, latest=latest, submitted=at))
     return DeferrableInstance(
-        name=f"toy-s{seed}", slot_s=300, capacity=(4.0,) * 26, delay_penalty=0.1, overload_penalty=10, jobs=tuple(jobs)
+        name=f"toy-s{seed}", slot_s=300, capacity=(4.0,) * 32, delay_penalty=0.1, overload_penalty=10, jobs=tuple(jobs)
     )
 
 

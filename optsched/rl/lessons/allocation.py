@@ -10,5 +10,6 @@ LESSONS = {
         1500,
         300,
         ("andreas", "papers", "wide", "toy"),
+        score="logarithm of what `priced` costs over what it costs itself",
     ),
 }

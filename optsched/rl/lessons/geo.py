@@ -10,6 +10,7 @@ LESSONS = {
         400_000,
         10_000,
         ("small", "table-1", "toy"),
+        score="share of the clairvoyant bound, over an idle system",
     ),
     "madqn": Lesson(
         "optsched.rolling.geo.learning:madqn",
@@ -18,6 +19,7 @@ LESSONS = {
         400_000,
         10_000,
         ("small", "table-1", "toy"),
+        score="share of the clairvoyant bound, over an idle system",
     ),
     "geo-imitation": Lesson(
         "optsched.rolling.geo.teaching:imitation",
@@ -26,5 +28,6 @@ LESSONS = {
         120_000,
         8_000,
         ("many", "small", "table-1", "toy"),
+        score="share of the clairvoyant bound, over an idle system",
     ),
 }

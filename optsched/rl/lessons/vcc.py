@@ -11,6 +11,7 @@ LESSONS = {
         40_320,
         ("months", "synthetic", "toy"),
         "fitted",
+        "share of what `uncapped` costs that is saved",
     ),
     "vcc-sac": Lesson(
         "optsched.rolling.vcc.lessons:sac",
@@ -20,5 +21,6 @@ LESSONS = {
         20_160,
         ("months", "synthetic", "toy"),
         "fitted",
+        "share of what `uncapped` costs that is saved",
     ),
 }

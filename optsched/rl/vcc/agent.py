@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
+from itertools import count as count_from
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -25,6 +26,7 @@ KIND = "vcc-cap"
 PROBLEM = "vcc"
 ARRAYS = ("mean", "scale", "w0", "b0")
 SETTINGS = ("activation", "squash", "least_load", "most_load", "slot_s", "forecast")
+NEAR = 1e-3  # relative: what a card says of loads is rounded
 FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
 
 
@@ -65,7 +67,7 @@ class Agent:
     def layers(self) -> tuple[tuple[Floats, Floats], ...]:
         """Weights and bias of each, shapes (out, in) and (out,)."""
         held = self.trained.arrays
-        count = sum(f"w{i}" in held and f"b{i}" in held for i in range(len(held)))
+        count = next(i for i in count_from(0) if f"w{i}" not in held or f"b{i}" not in held)
         return tuple((held[f"w{i}"].astype(float), held[f"b{i}"].astype(float)) for i in range(count))
 
     @cached_property
@@ -115,7 +117,7 @@ class Agent:
         if instance.slot_s != told["slot_s"]:
             hours = f"trained on slots of {told['slot_s']:g} s, and these are of {instance.slot_s:g} s"
             return f"{hours}: look before you trust it; {learn}"
-        if not least <= load <= most:
+        if not least * (1 - NEAR) <= load <= most * (1 + NEAR):
             span = f"trained at flexible loads from {least:.1%} to {most:.1%} of what the inflexible leaves"
             return f"{span}, and this is {load:.1%}: look before you trust it; {learn}"
         if forecast != told["forecast"]:
@@ -150,6 +152,9 @@ class Agent:
             return f"it lacks {', '.join(lacking)}"
         if arrays["mean"].shape != (SIZE,) or arrays["scale"].shape != (SIZE,) or not (arrays["scale"] > 0).all():
             return f"it does not look at {SIZE} numbers"
+        numbers = [told[name] for name in ("least_load", "most_load", "slot_s")]
+        if not all(isinstance(number, int | float) for number in numbers):
+            return "its loads or its slots are no numbers"
         if told["activation"] not in ACTIVATIONS:
             return f"activation {told['activation']!r} is unknown"
         if len(arrays) != 2 + 2 * len(self.layers):

@@ -31,23 +31,12 @@ PPO_SETTINGS = {
     "epochs": 6,
     "minibatches": 8,
     "learning_rate": 5e-4,
-    "last_rate": 5e-5,
-    "decay": 1_000_000,
     "clip": 0.2,
     "lambda": 0.95,
     "log_std": -1.0,
     "critic_turns": 5,
 }
-SAC_SETTINGS = {
-    "buffer": 160_000,
-    "minibatch": 256,
-    "learning_rate": 3e-4,
-    "last_rate": 3e-5,
-    "decay": 600_000,
-    "entropy": 0.003,
-    "updates": 8,
-    "critic_turns": 5,
-}
+SAC_SETTINGS = {"buffer": 80_000, "minibatch": 256, "learning_rate": 3e-4, "entropy": 0.003, "updates": 8, "critic_turns": 5}
 EVERY_STEPS = 8  # of SAC, between its updates
 HIDDEN = 64
 
@@ -101,9 +90,6 @@ class CapLearner:
         critic_only = self.turns < self.settings["critic_turns"]
         for parameter in self._frozen():
             parameter.requires_grad_(not critic_only)
-        first, last = self.settings["learning_rate"], self.settings["last_rate"]
-        rate = first + (last - first) * min(1.0, self.steps / self.settings["decay"])
-        self.model.lr_schedule = lambda _: rate
         self.model._last_obs = None  # so that it begins with new cases
         self.model.learn(self.source.slots * self.source.size, reset_num_timesteps=False, log_interval=None)
         self.turns += 1

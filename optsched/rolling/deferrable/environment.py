@@ -66,6 +66,10 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
             raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
         if scenario not in SCENARIOS or part not in SEEDS:
             raise OptschedError(f"scenarios are {', '.join(SCENARIOS)}, parts {', '.join(SEEDS)}; got {scenario!r}, {part!r}")
+        if instances is not None and not (instances and all(isinstance(each, DeferrableInstance) for each in instances)):
+            raise OptschedError("instances are one or more of deferrable")
+        if any(Play(each).seen is None for each in instances or ()):
+            raise OptschedError("an instance has no job that may ever start: there is nothing to decide")
         self.instances, self.draw, self.part, self.most = instances, SCENARIOS[scenario], part, most
         self.believe, self.render_mode = named_forecast(forecast), render_mode
         self.play: Play | None = None
@@ -107,7 +111,10 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         play = self.play
         if play is None or play.seen is None or self.sight is None:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
-        scores = np.asarray(action, dtype=float)
+        try:
+            scores = np.asarray(action, dtype=float)
+        except (TypeError, ValueError):
+            scores = np.full(1, np.nan)
         if scores.shape != (self.most,) or not np.isfinite(scores).all():
             raise OptschedError(f"an action is {self.most} finite scores, got shape {scores.shape}")
         begun = start_by_score(play.seen, self.sight.back(scores))

@@ -12,15 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from optsched.instances.base import Floats
-from optsched.instances.deferrable import DeferrableInstance
-from optsched.registry import family_of
 from optsched.rl.deferrable.acting import ACTS, Act
 from optsched.rl.deferrable.gains import gain
-from optsched.rl.deferrable.network import Arrays
 from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import SEEDS, SPLIT, Draw
 from optsched.rl.deferrable.state import Seen, start_by_score
 from optsched.rl.trained import Card, Trained
+from optsched.rolling.deferrable.learning.judging import bounds_of, mean_share
 from optsched.rolling.deferrable.learning.teacher import Teacher
 from optsched.rolling.deferrable.play import Play
 
@@ -71,7 +69,7 @@ class Dagger(ABC):
         self.steps = self.turns = 0
         self.chosen = self.choices[0]
         self.validation = [draw("validation", k) for k in range(settings.validation)]
-        self.bounds = [family_of(case).clairvoyant(case) or 1.0 for case in self.validation]
+        self.bounds = bounds_of(self.validation)
 
     @abstractmethod
     def mark(self, seen: Seen, past: Past, prices: Floats) -> None:
@@ -97,7 +95,7 @@ class Dagger(ABC):
         self.optimizer.param_groups[0]["lr"] = first + (last - first) * min(1.0, self.steps / settings.decay)
         numbers = self.rng.integers(0, len(SEEDS["train"]), settings.episodes)
         follows = self.rng.random(settings.episodes) < 1 - self.turns / settings.alone
-        arrays, count = self.arrays(), 0
+        arrays, count = self.arrays() | {self.knob: np.array(self.choices[0])}, 0  # what validation chooses changes no turn
         self.forget()
         for number, follow in zip(numbers.tolist(), follows.tolist(), strict=True):
             play, teacher = Play(self.draw("train", number)), Teacher()
@@ -172,26 +170,3 @@ class Dagger(ABC):
         assert isinstance(count, list)
         assert isinstance(chosen, float)
         (self.steps, self.turns), self.chosen = count, chosen
-
-
-def earns(act: Act, arrays: Arrays, case: DeferrableInstance) -> float:
-    """What weights earn on a case, without exploration."""
-    play, earned = Play(case), 0.0
-    while play.seen is not None:
-        earned += play.start(act(arrays, play.seen, play.past))
-    return earned
-
-
-def mean_share(act: Act, arrays: Arrays, given: list[DeferrableInstance], bounds: list[float]) -> float:
-    """The mean share of their clairvoyant bounds that weights earn on cases.
-
-    Raises
-    ------
-    AssertionError : one beats its bound.
-    """
-    shares = []
-    for case, bound in zip(given, bounds, strict=True):
-        earned = earns(act, arrays, case)
-        assert earned <= bound + 1e-6 * abs(bound), "a policy beats the bound"
-        shares.append(earned / bound)
-    return float(np.mean(shares))

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 from torch.nn import functional
 
-from optsched.registry import family_of
 from optsched.rl.deferrable.acting import SCORES, by_scores
 from optsched.rl.deferrable.batch import Batch, Sight
 from optsched.rl.deferrable.modules import Scorer, Shape
-from optsched.rl.deferrable.split import SPLIT, Draw
+from optsched.rl.deferrable.past import TARGETS
+from optsched.rl.deferrable.split import SEEDS, SPLIT, Draw
 from optsched.rl.deferrable.state import start_by_score
 from optsched.rl.trained import Card, Trained
-from optsched.rolling.deferrable.learning.dagger import mean_share
+from optsched.rolling.deferrable.learning.judging import bounds_of, mean_share
 from optsched.rolling.deferrable.play import Play
 
 SLOTS = 10.0  # of the mean capacity are worth 1: values of a few units are learned sooner than of a hundred
@@ -88,7 +88,7 @@ class Osdec:
         self.rates = [rate for parameters, rate in groups if parameters]
         self.optimizer = torch.optim.Adam([{"params": p, "lr": rate[0]} for p, rate in groups if p])
         self.validation = [draw("validation", k) for k in range(settings.validation)]
-        self.bounds = [family_of(case).clairvoyant(case) or 1.0 for case in self.validation]
+        self.bounds = bounds_of(self.validation)
 
     def turn(self) -> Mapping[str, float]:
         """Sixteen episodes, then so many passes over their decisions."""
@@ -102,7 +102,7 @@ class Osdec:
         return {"return": float(np.mean(earned)), **figures}
 
     def _collect(self) -> list[Episode]:
-        count = len(range(1_000_000))
+        count = len(SEEDS["train"])
         cases = [self.draw("train", int(number)) for number in self.rng.integers(0, count, self.settings.workers)]
         episodes = [Episode(Play(case), SLOTS * float(case.capacity_cores.mean())) for case in cases]
         while going := [episode for episode in episodes if episode.play.seen is not None]:
@@ -143,7 +143,9 @@ class Osdec:
         batch = Batch.of(sights, self.shape.most)
         drawn = torch.from_numpy(np.array([score for episode in episodes for score in episode.scores]))
         before = torch.tensor([log for episode in episodes for log in episode.logs])
-        next_targets = np.concatenate([np.array([s.targets for s in e.sights[1:]] + [e.sights[-1].targets]) for e in episodes])
+        next_targets = np.concatenate(
+            [np.array([*(s.targets for s in e.sights[1:]), np.full(TARGETS, np.nan)]) for e in episodes]
+        )
         target, advantage = torch.from_numpy(returns), torch.from_numpy((worth - worth.mean()) / (worth.std() + 1e-8))
         ready, told = torch.from_numpy(batch.open), torch.from_numpy(next_targets.astype(np.float32))
         losses: list[tuple[float, float, float]] = []
@@ -162,7 +164,9 @@ class Osdec:
                 missed = (value - target[rows]).square().mean()
                 tasks = torch.zeros(())
                 if self.shape.low or self.shape.high:
-                    tasks = (self.scorer.aux(torch.from_numpy(batch.past[rows]))[2] - told[rows]).square().mean()
+                    said = self.scorer.aux(torch.from_numpy(batch.past[rows]))[2]
+                    known = ~told[rows].isnan()  # after an episode's last decision nothing is seen
+                    tasks = (said[known] - told[rows][known]).square().mean()
                 self.optimizer.zero_grad()
                 (policy + 0.5 * missed + tasks).backward()
                 torch.nn.utils.clip_grad_norm_(self.scorer.parameters(), 1.0)
