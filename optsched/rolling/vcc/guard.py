@@ -19,7 +19,6 @@ from optsched.rolling.vcc.beside import AHEAD_DAYS, Beside, Kept, Waiting
 from optsched.schedules.vcc import VccSchedule
 
 RULE = 1.0  # its cap
-KNOWN = 2  # half a day has to be seen before anything is known of what comes
 CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
 
 
@@ -67,7 +66,7 @@ class GuardedAgent:
         for side in (self.own, self.rule):
             side.join(now, jobs)
         asked, wanted = float(snapshot.asked[0]), self.agent.cap(snapshot, self.past, self.cap)
-        known = len(self.seen) >= day // KNOWN and self.agent.at_home(snapshot, self.past, self.cap)
+        known = len(self.seen) >= day and self.agent.at_home(snapshot, self.past, self.cap)
         self.overruled = not known or self._dearer(snapshot, wanted)
         self.cap = RULE if self.overruled else wanted
         self.own.step(snapshot, 0, self.cap, asked)
@@ -81,7 +80,7 @@ class GuardedAgent:
         if asked > CROWDED * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum()):
             return True
         coming = [
-            [(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % len(self.seen)]]
+            [(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % day]]
             for k in range(min(snapshot.horizon, AHEAD_DAYS * day))
         ]
         own = self.own.foreseen(snapshot, cap, coming)
