@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 
 import gymnasium
@@ -10,6 +11,7 @@ import pettingzoo
 from gymnasium import spaces
 
 from optsched.errors import OptschedError
+from optsched.instances.base import Instance
 from optsched.instances.geo import GeoInstance
 from optsched.registry import family_of
 from optsched.rl.geo.observation import joint_size
@@ -43,7 +45,7 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     Raises
     ------
     OptschedError
-        No such scenario, forecast or render mode, or a scenario of varying numbers of sites.
+        No such scenario, forecast or render mode, a scenario of varying numbers of sites, or an instance of another family.
     """
 
     metadata = {"name": "optsched/Geo-v0", "render_modes": list(MODES), "render_fps": 4, "is_parallelizable": True}  # noqa: RUF012
@@ -55,14 +57,14 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         forecast: str = "perfect",
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, *MODES):
-            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        refuse(instance, render_mode)
         self.render_mode = render_mode
         self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
         self.rng = np.random.default_rng()
         first = self._drawn(0)
         self.possible_agents = [site.id for site in first.sites]
         self.agents: list[str] = []
+        self.episode: Episode | None = None
         count = len(self.possible_agents)
         self.blank = np.zeros((count, joint_size(count)), dtype=np.float32)
         seen = spaces.Box(-5.0, 5.0, self.blank.shape[1:], np.float32)
@@ -90,11 +92,11 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
             self.rng = np.random.default_rng(seed)
         self.episode = Episode(self._drawn(int(self.rng.integers(SEEDS))), self.believe)
         self.agents = list(self.possible_agents)
-        return self._seen(), {agent: {"idle": 0.0} for agent in self.agents}
+        return self._seen(self.episode), {agent: {"idle": 0.0} for agent in self.agents}
 
-    def _seen(self) -> dict[str, Seen]:
-        rounds, count = self.episode.rounds, len(self.possible_agents)
-        joint = self.blank if rounds is None else self.episode.sight.joint().astype(np.float32)
+    def _seen(self, episode: Episode) -> dict[str, Seen]:
+        rounds, count = episode.rounds, len(self.possible_agents)
+        joint = self.blank if rounds is None else episode.sight.joint().astype(np.float32)
         legal = np.eye(1, 1 + count).repeat(count, axis=0) if rounds is None else rounds.legal
         found = zip(self.possible_agents, joint, legal.astype(np.int8), strict=True)
         return {agent: {"observation": seen.copy(), "action_mask": mask} for agent, seen, mask in found}
@@ -103,17 +105,21 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         self, actions: Mapping[str, int]
     ) -> tuple[dict[str, Seen], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, float]]]:
         """Carry a round out."""
-        if not self.agents:
+        episode, count = self.episode, len(self.possible_agents)
+        if episode is None or not self.agents:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
-        earned, over = 0.0, self.episode.rounds is None
+        if actions.keys() != set(self.possible_agents):
+            raise OptschedError(f"a step needs an action of every agent, {', '.join(self.possible_agents)}; got {[*actions]}")
+        chosen = [action_of(actions[agent], count) for agent in self.possible_agents]
+        earned, over = 0.0, episode.rounds is None
         if not over:
-            earned = self.episode.decide([int(actions[agent]) for agent in self.possible_agents])
-            over = self.episode.rounds is None
+            earned = episode.decide(chosen)
+            over = episode.rounds is None
         agents = self.agents
         self.agents = [] if over else agents
-        said = {"idle": self.episode.idle if over else 0.0}
+        said = {"idle": episode.idle if over else 0.0}
         rewards, ends = dict.fromkeys(agents, earned), dict.fromkeys(agents, over)
-        return self._seen(), rewards, ends, dict.fromkeys(agents, False), {agent: dict(said) for agent in agents}
+        return self._seen(episode), rewards, ends, dict.fromkeys(agents, False), {agent: dict(said) for agent in agents}
 
     def render(self) -> np.ndarray | None:
         """The family's picture of the episode so far, shape (height, width, 3), 8 bits each; None without a `render_mode`."""
@@ -121,6 +127,35 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def refuse(instance: Instance | None, render_mode: str | None) -> None:
+    """Whatever no environment of geo can show.
+
+    Raises
+    ------
+    OptschedError : the instance is of another family, or there is no such render mode.
+    """
+    if render_mode not in (None, *MODES):
+        raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+    if instance is not None and not isinstance(instance, GeoInstance):
+        raise OptschedError(f"the environment needs an instance over sites, got one of {instance.problem}")
+
+
+def action_of(action: object, sites: int) -> int:
+    """An action as a number.
+
+    Raises
+    ------
+    OptschedError : there is no such action.
+    """
+    try:
+        found = operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
+        found = -1
+    if not 0 <= found <= sites:
+        raise OptschedError(f"an action is a whole number from 0 (postpone) to {sites} (run at the last site), got {action!r}")
+    return found
 
 
 def drawable(scenario: str) -> Scenario:
@@ -136,8 +171,15 @@ def drawable(scenario: str) -> Scenario:
     return SCENARIOS[scenario]
 
 
-def picture(episode: Episode) -> np.ndarray:
-    """The Gantt chart of what has happened."""
+def picture(episode: Episode | None) -> np.ndarray:
+    """The Gantt chart of what has happened.
+
+    Raises
+    ------
+    ResetNeeded : nothing has begun.
+    """
+    if episode is None:
+        raise gymnasium.error.ResetNeeded("no episode has begun: call reset() first")
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
 
     canvas = FigureCanvasAgg(family_of(episode.truth).draw(episode.truth, episode.history()))

@@ -12,7 +12,7 @@ from optsched.instances.geo import GeoInstance
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import case
 from optsched.rolling.forecast import forecast as named_forecast
-from optsched.rolling.geo.environment import MODES, SEEDS, drawable, picture
+from optsched.rolling.geo.environment import MODES, SEEDS, action_of, drawable, picture, refuse
 from optsched.rolling.geo.episode import Episode
 
 SINGLE = "optsched/GeoSingle-v0"
@@ -28,6 +28,11 @@ class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
     ----------
     scenario, instance, forecast, render_mode
         As of `GeoEnv`.
+
+    Raises
+    ------
+    OptschedError
+        As of `GeoEnv`.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
@@ -39,12 +44,15 @@ class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
         forecast: str = "perfect",
         render_mode: str | None = None,
     ) -> None:
+        refuse(instance, render_mode)
         self.render_mode = render_mode
         self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
         self.sites = len((instance or case(self.scenario, "train", 0)).sites)
         self.size = self.sites + joint_size(self.sites)
         self.observation_space = spaces.Box(-5.0, 5.0, (self.size,), np.float32)
         self.action_space = spaces.Discrete(1 + self.sites)
+        self.episode: Episode | None = None
+        self.over = True
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, object] | None = None
@@ -53,39 +61,42 @@ class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
         super().reset(seed=seed)
         number = int(self.np_random.integers(SEEDS))
         self.episode = Episode(self.instance or case(self.scenario, "train", number), self.believe)
-        self._begin()
-        return self._seen()
+        self.over = False
+        self._begin(self.episode)
+        return self._seen(self.episode)
 
-    def _begin(self) -> None:
+    def _begin(self, episode: Episode) -> None:
         """The sites that have a job in this round."""
-        rounds = self.episode.rounds
+        rounds = episode.rounds
         self.left = [] if rounds is None else np.flatnonzero(rounds.asked >= 0).tolist()
         self.actions = [0] * self.sites
 
-    def _seen(self) -> tuple[np.ndarray, dict[str, object]]:
-        rounds, found = self.episode.rounds, np.zeros(self.size, dtype=np.float32)
+    def _seen(self, episode: Episode) -> tuple[np.ndarray, dict[str, object]]:
+        rounds, found = episode.rounds, np.zeros(self.size, dtype=np.float32)
         mask = np.zeros(1 + self.sites, dtype=np.int8)
         mask[0] = 1
         if rounds is not None:
             site = self.left[0]
             found[site] = 1.0
-            found[self.sites :] = self.episode.sight.joint()[site]
+            found[self.sites :] = episode.sight.joint()[site]
             mask[:] = rounds.legal[site]
-        return found, {"action_mask": mask, "idle": self.episode.idle if rounds is None else 0.0}
+        return found, {"action_mask": mask, "idle": episode.idle if rounds is None else 0.0}
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, dict[str, object]]:
         """Decide about one job."""
-        if self.episode.rounds is None:
+        episode = self.episode
+        if episode is None or self.over:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
-        earned = 0.0
-        self.actions[self.left.pop(0)] = int(action)
-        if not self.left:
-            earned = self.episode.decide(self.actions)
-            self._begin()
-        seen, info = self._seen()
-        return seen, earned, self.episode.rounds is None, False, info
+        chosen, earned = action_of(action, self.sites), 0.0
+        if self.left:  # there is nothing to decide in an instance whose jobs can run nowhere
+            self.actions[self.left.pop(0)] = chosen
+            if not self.left:
+                earned = episode.decide(self.actions)
+                self._begin(episode)
+        self.over = episode.rounds is None
+        seen, info = self._seen(episode)
+        return seen, earned, self.over, False, info
 
     def render(self) -> np.ndarray | None:
         """As of `GeoEnv`."""
         return None if self.render_mode is None else picture(self.episode)
-
