@@ -9,9 +9,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from optsched.errors import OptschedError  # noqa: E402
+from optsched.instances.generators import masac as generated  # noqa: E402
+from optsched.rl.geo.actors import Agents, best_legal, forward, layers_of  # noqa: E402
 from optsched.rl.geo.dqn import DoubleDqn, DqnSettings  # noqa: E402
+from optsched.rl.geo.files import loaded  # noqa: E402
 from optsched.rl.geo.memory import Batch, Memory  # noqa: E402
+from optsched.rl.geo.observation import Sight  # noqa: E402
+from optsched.rl.geo.prices import FEATURES, features  # noqa: E402
 from optsched.rl.geo.sac import DiscreteSac, SacSettings, by_agent, policy  # noqa: E402
+from optsched.rl.geo.split import SCENARIOS, case  # noqa: E402
+from optsched.rl.geo.stack import Stack  # noqa: E402
+from optsched.rolling.geo import teaching  # noqa: E402
+from optsched.rolling.geo.cases import Cases  # noqa: E402
+from optsched.rolling.geo.episode import Episode  # noqa: E402
 from optsched.rolling.geo.learning import madqn, masac  # noqa: E402
 from optsched.rolling.geo.teaching import imitation  # noqa: E402
 
@@ -178,11 +189,86 @@ def test_a_run_goes_on_as_if_never_stopped(make: object, tmp_path: Path) -> None
     assert one.steps == other.steps
 
 
-@pytest.mark.parametrize("make", [masac, imitation])
-def test_a_toy_is_learned(make: object) -> None:
-    """In seconds: well above what it begins with, on validation."""
+@pytest.mark.parametrize("agents", [1, 4])
+def test_both_forward_passes_say_the_same(agents: int) -> None:
+    """Torch's, which learns, and NumPy's, which acts."""
+    rng = np.random.default_rng(agents)
+    stack = Stack(agents, (9, 16, 8, 3), rng)
+    with torch.no_grad():
+        for tensor in stack.parameters:
+            tensor.mul_(3.0)
+        x = rng.normal(size=(agents, 50, 9))
+        theirs = stack(torch.as_tensor(x, dtype=torch.float32)).numpy()
+    ours = forward(x, layers_of(stack.arrays()))
+    assert np.abs(ours).max() > 1.0
+    assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_what_acts_is_what_has_learned(tmp_path: Path) -> None:
+    """From the file, on what is seen in an episode."""
+    sites, prices = masac("toy", (), 5), imitation("toy", (), 5)
+    sight = Episode(sites.cases.training(0)).sight
+    with torch.no_grad():
+        joint = torch.as_tensor(sight.joint()[:, None], dtype=torch.float32)
+        shown = torch.as_tensor(features(sight).reshape(1, -1, FEATURES), dtype=torch.float32)
+        wanted = sites.algorithm.actor(joint)[:, 0].numpy(), prices.network(shown)[0].numpy()
+    for learner in (sites, prices):
+        learner.trained().save(tmp_path / f"{learner.name}.npz")
+    agents, bids = loaded(str(tmp_path / "masac.npz")), loaded(str(tmp_path / "geo-imitation.npz"))
+    assert isinstance(agents, Agents)
+    assert np.allclose(agents.scores(sight), wanted[0], rtol=1e-5, atol=1e-5)
+    assert np.allclose(forward(features(sight), bids.layers).reshape(-1, 1), wanted[1], rtol=1e-5, atol=1e-5)
+
+
+def test_no_validation_changes_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The discount that it finds best goes into what is kept, and into no turn: who ends, validates and goes on is no other."""
+    monkeypatch.setattr(teaching, "DISCOUNTS", (0.0, 5.0))  # as far apart as can be told
+    monkeypatch.setattr(Cases, "judge", lambda _, actor: actor.discount)  # the last one is best
+    one, other = imitation("toy", (), 3), imitation("toy", (), 3)
+    one.turn()
+    other.turn()
+    before = float(one.trained().arrays["discount"])
+    assert one.validate() == 5.0
+    assert (before, float(one.trained().arrays["discount"])) == (0.0, 5.0)
+    assert [one.turn() for _ in range(3)] == [other.turn() for _ in range(3)]
+    assert one.steps == other.steps
+    assert all((a == b).all() for a, b in zip(one.network.state(), other.network.state(), strict=True))
+
+
+@pytest.mark.parametrize("make", [masac, madqn, imitation])
+def test_nothing_to_learn_from_is_told_in_a_line(make: object) -> None:
+    """No jobs, jobs that fit nowhere, and sites that differ where there is an agent a site."""
+    good = generated(jobs=20, days=0.2, scale=0.2, seed=7)
+    huge = good.model_copy(update={"jobs": tuple(job.model_copy(update={"gpus": 10_000}) for job in good.jobs)})
+    for instance in (good.model_copy(update={"jobs": ()}), huge):
+        with pytest.raises(OptschedError, match="leaves nothing to decide"):
+            make("toy", (good, instance), 0)  # type: ignore[operator]
+    other = case(SCENARIOS["many"], "train", next(n for n in range(99) if len(case(SCENARIOS["many"], "train", n).sites) != 5))
+    if make is imitation:
+        imitation("toy", (good, other), 0)
+    else:
+        with pytest.raises(OptschedError, match="the same number of sites in every instance"):
+            make("toy", (good, other), 0)  # type: ignore[operator]
+
+
+class ByCredit:
+    """What earns most at once: what agents are told before they have learned anything."""
+
+    def act(self, sight: Sight) -> np.ndarray:
+        """A myopic rule."""
+        return best_legal(sight.credits(), sight.rounds.legal)
+
+    def knows(self, sites: int) -> bool:
+        """Any number."""
+        return True
+
+
+@pytest.mark.parametrize(("make", "steps", "of_myopic"), [(masac, 2000, 0.85), (imitation, 1200, 1.0)])
+def test_a_toy_is_learned(make: object, steps: int, of_myopic: float) -> None:
+    """In seconds, on validation: MASAC from nothing (who always postpones has 0) to nearly a myopic rule; prices beyond it."""
     learner = make("toy", (), 0)  # type: ignore[operator]
-    first = learner.validate()
-    while learner.steps < 1200:
+    first, myopic = learner.validate(), learner.cases.judge(ByCredit())
+    while learner.steps < steps:
         learner.turn()
-    assert learner.validate() > first
+    assert 0.5 < myopic < 1
+    assert learner.validate() > max(first, of_myopic * myopic)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +13,21 @@ import pytest
 import optsched
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Ints
-from optsched.instances.generators import masac
+from optsched.instances.generators import masac, vcc
 from optsched.instances.geo import GeoInstance, Job, Link, Site
 from optsched.registry import family_of
-from optsched.rl.geo.actors import AGENTS, Agents
+from optsched.rl.geo.actors import AGENTS, Agents, best_legal
 from optsched.rl.geo.files import loaded
 from optsched.rl.geo.network import Network
 from optsched.rl.geo.observation import Sight, joint_size
-from optsched.rl.geo.prices import FEATURES, PRICES, BidPrices
+from optsched.rl.geo.prices import FEATURES, LEADS_H, PRICES, BidPrices, features
 from optsched.rl.geo.rounds import Rounds
-from optsched.rl.geo.split import PARTS, SCENARIOS, case, seed_of
+from optsched.rl.geo.split import FIRST, PARTS, SCENARIOS, case, seed_of
 from optsched.rl.trained import Card, Trained, file_of, shipped
 from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
 from optsched.rolling.geo.beside import Beside, earliest
-from optsched.rolling.geo.cases import utility
+from optsched.rolling.geo.cases import A_SEED, Cases, Judged, utility
+from optsched.rolling.geo.episode import Episode
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Guarded, Lasting, Settings
 from optsched.schedules.geo import GeoSchedule
@@ -104,7 +108,6 @@ def test_a_round_by_hand() -> None:
     rounds.decide([0, 0])
     assert rounds.over
     assert [(s.job, s.site, s.start, s.departure) for s in rounds.schedule.starts] == [("x", "b", 2, 0), ("z", "b", 0, None)]
-    assert rounds.waits().tolist() == [False, True, False]
 
 
 def test_conflicts_are_settled_in_site_order() -> None:
@@ -232,11 +235,198 @@ def test_files(tmp_path: Path) -> None:
         assert loaded(str(tmp_path / "mine.npz")).trained.sha256 == acting.trained.sha256
     instance = masac(jobs=20, days=0.2, scale=0.2, seed=7)
     assert replay(instance, f"agent:{tmp_path / 'mine.npz'}").objective is not None
-    trained(PRICES, {"w0": np.zeros((3, 1)), "b0": np.zeros(1), "discount": np.asarray(1.0)}).save(tmp_path / "bad.npz")
-    with pytest.raises(InputError, match="does not fit"):
-        loaded(str(tmp_path / "bad.npz"))
+    trained("else", {"w0": np.zeros(1)}).save(tmp_path / "else.npz")
+    with pytest.raises(InputError, match="expected geo-prices or geo-agents"):
+        loaded(str(tmp_path / "else.npz"))
     with pytest.raises(OptschedError, match="no agent 'nobody'"):
         replay(instance, "agent:nobody")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shape"),
+    [
+        (PRICES, "w0", (3, 1)),
+        (PRICES, "w0", (1, FEATURES, 1)),
+        (PRICES, "b0", (2,)),
+        (PRICES, "b0", (1, 1, 1)),
+        (PRICES, "b0", ()),
+        (PRICES, "discount", (1,)),
+        (AGENTS, "w0", (joint_size(5), 6)),
+        (AGENTS, "w0", (5, joint_size(5), 5)),
+        (AGENTS, "w0", (4, joint_size(5), 6)),
+        (AGENTS, "b0", (5, 6)),
+        (AGENTS, "b0", (4, 1, 6)),
+        (AGENTS, "b0", (5, 2, 6)),
+        (AGENTS, "residual", (2,)),
+    ],
+)
+def test_arrays_of_any_other_shape_are_refused_at_once(kind: str, name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    good = priced(0.3) if kind == PRICES else at_random(1)
+    trained(kind, dict(good.trained.arrays) | {name: np.zeros(shape)}).save(tmp_path / "bad.npz")
+    with pytest.raises(InputError, match="does not fit"):
+        loaded(str(tmp_path / "bad.npz"))
+
+
+def test_arrays_that_are_not_there_are_missed(tmp_path: Path) -> None:
+    for acting in (at_random(1), priced(0.3)):
+        for name in acting.trained.arrays:
+            left = {key: array for key, array in acting.trained.arrays.items() if key != name}
+            trained(acting.trained.card.kind, left).save(tmp_path / "bad.npz")
+            with pytest.raises(InputError, match="does not fit"):
+                loaded(str(tmp_path / "bad.npz"))
+
+
+@pytest.mark.parametrize("make", [AgentPolicy, GuardedAgent])
+@pytest.mark.parametrize("name", [*shipped("geo"), "random", "price", "strangers"])
+def test_what_is_restored_is_what_is_remembered(name: str, make: type[AgentPolicy]) -> None:
+    """Word for word, before the next decision and after it, whatever has been decided until then."""
+    mine = {"random": at_random(1), "price": priced(0.3), "strangers": at_random(1, sites=4)}
+
+    def policy() -> AgentPolicy:
+        return make(mine[name] if name in mine else loaded(file_of("geo", name)))
+
+    def remembered(each: AgentPolicy) -> object:
+        return json.loads(json.dumps(each.state()))
+
+    class Twins(AgentPolicy):
+        """One that is asked, and another that is made anew from what it remembers before every decision."""
+
+        def decide(self, snapshot: GeoInstance) -> GeoSchedule:
+            kept, other = remembered(one), policy()
+            other.restore(kept)
+            assert remembered(other) == kept
+            found = one.decide(snapshot)
+            assert other.decide(snapshot) == found
+            assert remembered(other) == remembered(one)
+            return found
+
+    one = policy()
+    replay(masac(jobs=25, days=0.15, load=1.5, scale=0.2, seed=8), Twins(at_random(1)))
+    assert one.state() != policy().state()
+
+
+class ByCredit(Agents):
+    """What earns most at once."""
+
+    def act(self, sight: Sight) -> Ints:
+        """A myopic rule."""
+        return best_legal(sight.credits(), sight.rounds.legal)
+
+
+@pytest.mark.parametrize("load", [0.03, 1.5])
+def test_a_score_is_a_share_of_what_there_is_to_earn(load: float) -> None:
+    """From 0, running nothing, to 1, also where an idle system makes utility and bound negative."""
+    instance = masac(jobs=8 if load < 1 else 60, days=0.3, load=load, scale=0.2, seed=3)
+    judged = Judged.of(instance)
+    assert (judged.bound < 0) == (load < 1)
+    never, greedy = Never(at_random(0).trained), ByCredit(at_random(0).trained)
+    assert judged.share(never) == pytest.approx(0.0, abs=1e-9)
+    assert judged.idle == pytest.approx(utility(instance, never), rel=1e-9)
+    assert 0.5 < judged.share(greedy) <= 1 + 1e-6
+    cases = Cases.of("toy", [instance], 0)
+    assert cases.judge(greedy) == judged.share(greedy) > cases.judge(never)
+    with pytest.raises(AssertionError, match="beats the bound"):
+        replace(judged, bound=judged.idle).share(greedy)
+
+
+def test_nothing_to_earn_is_no_share() -> None:
+    """At sites where energy costs more than a GPU earns."""
+    instance = two_sites((job("x"),)).model_copy(update={"gpu_revenue_usd_per_h": 0.0})
+    judged = Judged.of(instance)
+    assert judged.bound == pytest.approx(judged.idle)
+    assert judged.share(Never(at_random(0, 2).trained)) == 0.0
+
+
+def test_seeds_see_cases_of_their_own() -> None:
+    """Whatever the seed, and none of validation or test; seed 0 begins with the first."""
+    drawn: dict[int, int] = {}
+    held_out = range(seed_of("validation", 0), seed_of("test", 999_999) + 1)
+    for seed in (0, 1, 99, 100, 101, 400, 123_456):
+        for number in (0, A_SEED - 1):
+            found = seed_of("train", seed * A_SEED + number)
+            assert found >= FIRST
+            assert found not in held_out
+            assert drawn.setdefault(found, seed) == seed
+    assert len(drawn) == 14
+    assert Cases("toy", 0).training(7) == case(SCENARIOS["toy"], "train", 7)
+    assert Cases("toy", 100).training(0).jobs != Cases("toy", 0).training(0).jobs
+    assert "from 1,000,000 on" in Cases("toy", 0).split
+    assert "from 4,000,000 on" in Cases("toy", 100).split
+
+
+def test_cases_need_something_to_decide() -> None:
+    """Jobs that can run somewhere, of this family."""
+    alone, great = two_sites(()), two_sites((job("x", gpus=3),))
+    for instance in (alone, great):
+        with pytest.raises(OptschedError, match="'two' leaves nothing to decide"):
+            Cases.of("toy", [instance], 0)
+    with pytest.raises(OptschedError, match="learn from instances over sites"):
+        Cases.of("toy", [vcc(days=1, jobs=60)], 0)
+    mixed = Cases.of("toy", [two_sites((job("x"),)), masac(jobs=20, days=0.2, scale=0.2, seed=7)], 0)
+    with pytest.raises(OptschedError, match=r"got \[2, 5\]"):
+        assert mixed.sites
+
+
+STRANGE: dict[str, dict[str, object]] = {
+    "as it was": {},
+    "slots of two hours": {"slot_s": 7200.0, "signal_slot_s": 7200.0},
+    "slots of three days": {"slot_s": 3 * 86400.0, "signal_slot_s": 3 * 86400.0},
+    "slots that no hour is made of": {"slot_s": 700.0, "signal_slot_s": 2100.0},
+    "signals of a slot": {"signal_slot_s": 60.0},
+    "signals of half a day": {"signal_slot_s": 43200.0},
+    "no revenue": {"gpu_revenue_usd_per_h": 0.0},
+    "hardly any revenue": {"gpu_revenue_usd_per_h": 1e-300},
+    "no links": {"links": ()},
+    "links one way": {"links": (Link(from_="a", to="b", throughput_gb_per_s=0.1, cost_usd_per_gb=0.001),)},
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_features_are_finite(name: str) -> None:
+    """Whatever slots, signals, revenue and links there are; and agents play on."""
+    jobs = tuple(job(f"j{k}", source="ab"[k % 2], duration=1 + k % 3) for k in range(6))
+    wave = tuple(40.0 + 400 * (k % 5 == 0) for k in range(120))
+    sites = [site.model_copy(update={"price_usd_per_mwh": wave, "carbon_g_per_kwh": wave}) for site in two_sites(()).sites]
+    instance = two_sites(jobs).model_copy(update=STRANGE[name] | {"sites": tuple(sites)})
+    assert instance == GeoInstance.model_validate(instance.model_dump(by_alias=True))
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        episode = Episode(instance)
+        assert episode.rounds is not None
+        for seen in (features(episode.sight), episode.sight.joint(), episode.sight.credits()):
+            assert np.isfinite(seen).all()
+        assert np.abs(episode.sight.credits()).max() < 1e3
+        for acting in (at_random(2, sites=2), priced(0.2)):
+            assert np.isfinite(utility(instance, acting))
+            assert replay(instance, AgentPolicy(acting)).objective == pytest.approx(
+                utility(instance, acting), rel=1e-9, abs=1e-12
+            )
+
+
+@pytest.mark.parametrize("signal_slot_s", [900.0, 3600.0, 14400.0])
+def test_leads_are_hours_whatever_the_signals(signal_slot_s: float) -> None:
+    """Prices that rise by an hour's number: what is read at a lead is its hour's."""
+    per_hour = 3600 / signal_slot_s
+    instance = two_sites((job("x"),)).model_copy(update={"horizon": 600, "signal_slot_s": signal_slot_s})
+    rise = tuple(20.0 * int(k / per_hour) for k in range(round(12 * per_hour)))
+    sites = tuple(
+        site.model_copy(update={"price_usd_per_mwh": rise, "carbon_g_per_kwh": (0.0,) * 60}) for site in instance.sites
+    )
+    sight = Episode(instance.model_copy(update={"sites": sites})).sight
+    lead, hours = [LEADS_H.index(h) for h in (0, 4, 8)], np.array([0, 4, 8])
+    assert features(sight)[0, lead, 1] == pytest.approx(1 - 0.1 * 0.02 * hours / 0.06)
+
+    class Rising(BidPrices):
+        """A price that is its lead in hours."""
+
+        def __init__(self) -> None:
+            super().__init__(priced(0.0).trained)
+            self.layers = ((np.eye(FEATURES)[:, [5]], np.zeros(1)),)
+
+    paid = Rising().prices(sight)
+    slots = np.array([0, 240, 480])
+    step = paid.upto(np.zeros(3, np.int64), slots + 1) - paid.upto(np.zeros(3, np.int64), slots)
+    assert step == pytest.approx(0.001 * np.log1p(hours))
 
 
 def test_an_account_is_kept() -> None:

@@ -32,10 +32,10 @@ def forward(x: Floats, layers: tuple[tuple[Floats, Floats], ...]) -> Floats:
     return np.asarray(x @ weights + bias)
 
 
-def layers_of(arrays: Mapping[str, np.ndarray], prefix: str = "") -> tuple[tuple[Floats, Floats], ...]:
+def layers_of(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[Floats, Floats], ...]:
     """The arrays ``w0``, ``b0``, ``w1``, ... as layers."""
-    count = sum(name.startswith(f"{prefix}w") for name in arrays)
-    return tuple((arrays[f"{prefix}w{i}"].astype(float), arrays[f"{prefix}b{i}"].astype(float)) for i in range(count))
+    count = sum(name.startswith("w") for name in arrays)
+    return tuple((arrays[f"w{i}"].astype(float), arrays[f"b{i}"].astype(float)) for i in range(count))
 
 
 def best_legal(score: Floats, legal: Bools) -> Ints:

@@ -29,7 +29,7 @@ class Arrivals:
         Jobs of the last snapshot: what is not among them is new.
     """
 
-    def __init__(self, hour: int) -> None:
+    def __init__(self, hour: float) -> None:
         self.fade = 1.0 / (FADES_H * hour)
         self.now = -1
         self.known: frozenset[str] = frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeAlias
 
 from optsched.errors import InputError
@@ -20,17 +21,28 @@ def loaded(path: str) -> Acting:
     ------
     InputError : it holds none.
     """
-    try:
-        held = Trained.load(path, PRICES)
-    except InputError:
-        held = Trained.load(path, AGENTS)
+    held = Trained.load(path, PRICES, AGENTS)
     try:
         actor: Acting = BidPrices(held) if held.card.kind == PRICES else Agents(held)
-        given, made = (FEATURES, 1) if isinstance(actor, BidPrices) else (joint_size(actor.sites), 1 + actor.sites)
-        wide = [given, *(weights.shape[-1] for weights, _ in actor.layers)]
-        fits = wide[-1] == made and all(w.shape[-2] == n for (w, _), n in zip(actor.layers, wide, strict=False))
+        fits = _fits(actor)
     except (*UNREADABLE, IndexError):
         fits = False
     if not fits:
         raise InputError(path, "", "holds no agent: its network does not fit what it is shown")
     return actor
+
+
+def _fits(actor: Acting) -> bool:
+    """Whether every array has the shape that it is used in."""
+    stack: tuple[int, ...] = ()
+    if isinstance(actor, BidPrices):
+        given, made, number = FEATURES, 1, actor.trained.arrays["discount"]
+    else:
+        stack, given, made, number = (actor.sites,), joint_size(actor.sites), 1 + actor.sites, actor.trained.arrays["residual"]
+    wide = [given, *(weights.shape[-1] for weights, _ in actor.layers)]
+    shapes = itertools.pairwise(wide)
+    layers = all(
+        weights.shape == (*stack, before, after) and bias.shape in {(*stack, 1, after), (after,)}
+        for (weights, bias), (before, after) in zip(actor.layers, shapes, strict=True)
+    )
+    return layers and wide[-1] == made and min(wide) > 0 and not number.shape

@@ -11,6 +11,8 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.problems.geo import prices
 
+LEAST_USD_PER_H = 1e-6  # of revenue, for it to be a unit of money
+
 
 @dataclass(frozen=True)
 class Network:
@@ -26,6 +28,10 @@ class Network:
         Of one busy GPU in one slot, shape (P,).
     revenue
         USD of one busy GPU in one slot.
+    unit
+        USD of a slot that features and prices are shares of: that, or at 1 USD an hour where a GPU earns nothing.
+    hour
+        Slots of an hour.
     beta, usd_per_g, ratio
         Idle power ratio, price of a gram of CO2, slots of a signal slot.
     reach
@@ -40,6 +46,8 @@ class Network:
     gpus: Floats
     kwh: Floats
     revenue: float
+    unit: float
+    hour: float
     beta: float
     usd_per_g: float
     ratio: int
@@ -61,6 +69,8 @@ class Network:
             gpus=instance.capacity.max(axis=1).astype(float) if gpus is None else gpus,
             kwh=np.array([site.pue for site in instance.sites]) * instance.gpu_power_kw * hours,
             revenue=hours * instance.gpu_revenue_usd_per_h,
+            unit=hours * (instance.gpu_revenue_usd_per_h if instance.gpu_revenue_usd_per_h >= LEAST_USD_PER_H else 1.0),
+            hour=3600 / instance.slot_s,
             beta=instance.idle_power_ratio,
             usd_per_g=instance.carbon_price_usd_per_t * 1e-6,
             ratio=instance.slots_per_signal,

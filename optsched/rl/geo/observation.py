@@ -33,20 +33,19 @@ class Sight:
         Of the sites, shape (P, SITE - 1): what no round changes.
     """
 
-    def __init__(self, rounds: Rounds, arrivals: Arrivals, now: int, day: int) -> None:
+    def __init__(self, rounds: Rounds, arrivals: Arrivals, now: int) -> None:
         self.rounds, network, rows = rounds, rounds.network, rounds.rows
-        signals, hour = rounds.signals, day // 24
-        self.best = network.revenue * rows.gpus * rows.duration  # what a job would earn with energy for nothing
+        signals, hour, unit, day = rounds.signals, network.hour, network.unit, 24 * network.hour
+        self.best = unit * rows.gpus * rows.duration  # what a job would earn with energy for nothing
         sites, jobs = rounds.sites, len(rows.gpus)
         self.total = np.maximum(1.0, network.gpus)
         queued, work = np.zeros(sites), np.zeros(sites)
         np.add.at(queued, rows.at, rows.gpus)
         np.add.at(work, rows.at, rows.gpus * rows.duration)
         end = rounds.horizon - 1
-        free = rounds.free[:, [min(h * hour, end) for h in AHEAD_H]] / self.total[:, None]
-        unit = max(1e-12, network.revenue)
+        free = rounds.free[:, [min(round(h * hour), end) for h in AHEAD_H]] / self.total[:, None]
         now_rate = signals.rate[:, 0] / unit
-        site, slots = np.arange(sites), [max(1, min(h * hour, rounds.horizon)) for h in MEANS_H]
+        site, slots = np.arange(sites), [max(1, min(round(h * hour), rounds.horizon)) for h in MEANS_H]
         means = [signals.upto(site, np.full(sites, k)) - signals.upto(site, np.zeros(sites, np.int64)) for k in slots]
         ahead = [mean / k / unit for mean, k in zip(means, slots, strict=True)]
         demand = arrivals.rate(sites) / self.total
@@ -80,7 +79,7 @@ class Sight:
     def _job(self, asked: Ints) -> Floats:
         """Of jobs, shape (n, JOB)."""
         rounds, rows = self.rounds, self.rounds.rows
-        at, hour, gpus, duration = rows.at[asked], rounds.network.ratio, rows.gpus[asked], rows.duration[asked]
+        at, hour, gpus, duration = rows.at[asked], rounds.network.hour, rows.gpus[asked], rows.duration[asked]
         slack = np.maximum(0, rounds.last[asked, at] - rounds.first[asked, at])
         found = np.empty((len(asked), JOB))
         found[:, 0] = np.log2(gpus) / 4
@@ -118,7 +117,7 @@ class Sight:
         j = rounds.asked[mine]
         asked = np.zeros((sites, 2))
         asked[mine, 0] = jobs.gpus[j] / self.total[mine]
-        asked[mine, 1] = np.log1p(jobs.duration[j] / rounds.network.ratio)
+        asked[mine, 1] = np.log1p(jobs.duration[j] / rounds.network.hour)
         seen = np.zeros((sites, joint_size(sites)))
         seen[mine, :JOB] = self._job(j)
         seen[mine, JOB : JOB + PAIR * sites] = self._pair(j).reshape(len(mine), -1)
@@ -136,7 +135,7 @@ class Sight:
 
 def unit_usd(rounds: Rounds) -> float:
     """USD of a unit of credit."""
-    return max(1e-12, UNIT_GPU_H * rounds.network.revenue * rounds.network.ratio)
+    return UNIT_GPU_H * rounds.network.unit * rounds.network.hour
 
 
 def joint_size(sites: int) -> int:

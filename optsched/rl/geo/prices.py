@@ -6,6 +6,8 @@ what its GPUs pay, and waits where nothing pays its price.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
@@ -22,21 +24,22 @@ FEATURES = 24
 def features(sight: Sight) -> Floats:
     """Of every site at every lead, shape (P, L, FEATURES); prices and rates in units of a GPU's revenue."""
     rounds, total = sight.rounds, sight.total
-    network, signals, hour, sites = rounds.network, rounds.signals, rounds.network.ratio, rounds.sites
+    network, signals, hour, sites = rounds.network, rounds.signals, rounds.network.hour, rounds.sites
     leads = np.array(LEADS_H)
-    slot = np.minimum(leads * hour, rounds.horizon - 1)
+    slot = np.minimum(np.rint(leads * hour).astype(np.int64), rounds.horizon - 1)
     left = rounds.free[:, slot] - rounds.promised[:, slot]
     free = left / total[:, None]
-    at = np.minimum((slot + signals.phase) // hour, signals.rate.shape[1] - 1)
-    rate = signals.rate[:, at] / max(1e-12, network.revenue)
-    day = signals.rate[:, : at[-1] + 1] / max(1e-12, network.revenue)
+    at = np.minimum((slot + signals.phase) // network.ratio, signals.rate.shape[1] - 1)
+    rate = signals.rate[:, at] / network.unit
+    day = signals.rate[:, : at[-1] + 1] / network.unit
     size = total / total.sum()
     order = np.sort(rate, axis=0)
     best = order[-1]
     better = np.array([size[rate[:, k] > rate[n, k]].sum() for n in range(sites) for k in range(len(leads))])
     usable = (left * (rate > 0)).sum(axis=0) / total.sum()
-    costs = np.where(network.reach & ~np.eye(sites, dtype=bool), network.usd_per_gb, np.nan)
-    dear = [np.nan_to_num(np.nanmean(c, axis=1) if sites > 1 else np.zeros(1)) for c in (costs, costs.T)]
+    ways = network.reach & ~np.eye(sites, dtype=bool)
+    costs = np.where(ways, network.usd_per_gb, 0.0)
+    dear = [c.sum(axis=1) / np.maximum(1, w.sum(axis=1)) for c, w in ((costs, ways), (costs.T, ways.T))]
     ahead = (rounds.horizon - leads * hour) / (24 * hour)
     now = np.arctan2(sight.world[0], sight.world[1]) + 2 * np.pi * leads / 24
     rows = rounds.rows
@@ -84,11 +87,13 @@ class BidPrices:
         return True
 
     def prices(self, sight: Sight) -> Signals:
-        """As believed, like signals: USD a GPU and slot, by site and hour from the present on."""
-        network, hours = sight.rounds.network, -(-sight.rounds.horizon // sight.rounds.network.ratio) + 1
-        said = np.maximum(0.0, forward(features(sight), self.layers)[..., 0]) * network.revenue * self.discount
-        rate = np.array([np.interp(np.arange(hours), LEADS_H, row) for row in said])
-        earned = np.zeros((len(rate), hours + 1))
+        """As believed, like signals: USD a GPU and slot, by site and hour, or slot if that is longer, from the present on."""
+        network, hour = sight.rounds.network, sight.rounds.network.hour
+        network = replace(network, ratio=max(1, round(hour)))
+        hours = np.arange(-(-sight.rounds.horizon // network.ratio) + 1) * network.ratio / hour
+        said = np.maximum(0.0, forward(features(sight), self.layers)[..., 0]) * network.unit * self.discount
+        rate = np.array([np.interp(hours, LEADS_H, row) for row in said])
+        earned = np.zeros((len(rate), len(hours) + 1))
         np.cumsum(rate * network.ratio, axis=1, out=earned[:, 1:])
         return Signals(network, 0, np.zeros_like(rate), rate, earned)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.rl.geo.network import Network, Rows, Signals
 from optsched.schedules.geo import GeoSchedule, Start
@@ -162,8 +162,3 @@ class Rounds:
     def schedule(self) -> GeoSchedule:
         """What has been decided so far."""
         return GeoSchedule.model_construct(starts=tuple(self.starts), lost=())
-
-    def waits(self) -> Bools:
-        """Jobs that have not been started or sent, shape (J,)."""
-        gone = {start.job for start in self.starts}
-        return np.array([name not in gone for name in self.names], dtype=bool)

@@ -20,7 +20,7 @@ from optsched.instances.geo import GeoInstance, Link, Site
 Part = Literal["train", "validation", "test"]
 PARTS: tuple[Part, ...] = ("train", "validation", "test")
 FIRST = 1_000_000  # of all seeds drawn here
-STRIDE = 1_000_000  # seeds of a part
+STRIDE = 1_000_000  # seeds of a part; training has all above the parts too
 JOBS_PER_GPU_DAY = 1500 / 540 / 2  # as in Table I
 FADE = 0.8  # of a signal's noise from hour to hour
 THROUGHPUT_GB_PER_S = 0.02
@@ -63,8 +63,11 @@ SCENARIOS = {
 
 def seed_of(part: Part, number: int) -> int:
     """The seed of a part's so manieth case: no two parts share one."""
-    assert 0 <= number < STRIDE
-    return FIRST + STRIDE * PARTS.index(part) + number
+    assert number >= 0
+    if number < STRIDE:
+        return FIRST + STRIDE * PARTS.index(part) + number
+    assert part == "train"
+    return FIRST + STRIDE * (len(PARTS) - 1) + number
 
 
 def case(scenario: Scenario, part: Part, number: int) -> GeoInstance:

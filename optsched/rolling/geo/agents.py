@@ -52,7 +52,7 @@ class AgentPolicy:
         self.network: Network | None = None
         self.gpus = np.zeros(0)
         self.arrivals: Arrivals | None = None
-        self.kept: KeptArrivals | None = None
+        self.kept = Arrivals(1).kept()  # what the first snapshot finds
 
     def decide(self, snapshot: GeoInstance) -> GeoSchedule:
         """Round after round until every waiting job has been decided about."""
@@ -64,20 +64,18 @@ class AgentPolicy:
 
     def _see(self, snapshot: GeoInstance) -> tuple[Rounds, Sight, list[int]]:
         """The rounds, what is seen in them, and the jobs that are new."""
-        day = round(86400 / snapshot.slot_s)
         left = snapshot.capacity.max(axis=1).astype(float)
         gpus = left if len(self.gpus) != len(left) else np.maximum(self.gpus, left)
         if self.network is None or not np.array_equal(gpus, self.gpus):
             self.network, self.gpus = Network.of(snapshot, gpus), gpus
         if self.arrivals is None:
-            self.arrivals = Arrivals(max(1, day // 24))
-            if self.kept is not None:
-                self.arrivals.recall(self.kept)
+            self.arrivals = Arrivals(self.network.hour)
+            self.arrivals.recall(self.kept)
         rounds = Rounds.of_snapshot(self.network, snapshot)
         rows, before = rounds.rows, self.arrivals.known
         self.arrivals.see(snapshot.now, list(rounds.names), rows.source, rows.gpus * rows.duration, rounds.sites)
         new = [j for j, name in enumerate(rounds.names) if name not in before]
-        return rounds, Sight(rounds, self.arrivals, snapshot.now, day), new
+        return rounds, Sight(rounds, self.arrivals, snapshot.now), new
 
     def doubt(self, instance: GeoInstance, forecast: str) -> str | None:
         """Where it cannot act at all."""
@@ -90,7 +88,7 @@ class AgentPolicy:
         return self._memory().model_dump(mode="json")
 
     def _memory(self) -> Memory:
-        arrivals = Arrivals(1).kept() if self.arrivals is None else self.arrivals.kept()
+        arrivals = self.kept if self.arrivals is None else self.arrivals.kept()
         return Memory(agent=self.acting.trained.sha256, arrivals=arrivals, gpus=tuple(self.gpus.tolist()))
 
     def restore(self, state: object) -> None:

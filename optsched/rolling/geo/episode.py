@@ -40,9 +40,8 @@ class Episode:
     def __init__(self, truth: GeoInstance, forecast: Forecast = perfect, seed: int = 0) -> None:
         self.truth, self.forecast = truth, forecast
         self.network, self.all = Network.of(truth), Rows.of(truth)
-        self.day = round(86400 / truth.slot_s)
         self.simulator = GeoSimulator(truth, forecast=forecast, seed=seed)
-        self.arrivals = Arrivals(max(1, self.day // 24))
+        self.arrivals = Arrivals(self.network.hour)
         self.credited: dict[int, float] = {}
         self.paid: dict[int, float] = {}
         self.hour = -1
@@ -63,7 +62,7 @@ class Episode:
             free = (self.truth.capacity[:, now:] - simulator.load[:, now:]).astype(np.int64)
             self.rounds = Rounds(self.network, self.believed, rows, free, names)
             if not self.rounds.over:
-                self.sight = Sight(self.rounds, self.arrivals, self.truth.now + now, self.day)
+                self.sight = Sight(self.rounds, self.arrivals, self.truth.now + now)
                 return
             simulator.apply(self.rounds.schedule)
         self.rounds = None

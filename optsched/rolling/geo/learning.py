@@ -124,7 +124,7 @@ class SiteAgents:
         return np.where(blind, best_legal(lots, legal), best_legal(scores, legal))
 
     def validate(self) -> float:
-        """The mean share of the clairvoyant bound."""
+        """The mean share of what the clairvoyant bound is beyond an idle system."""
         return self.cases.judge(Agents(self.trained()))
 
     def trained(self) -> Trained:
@@ -178,7 +178,7 @@ def masac(scenario: str, instances: Sequence[Instance], seed: int) -> SiteAgents
     torch.set_num_threads(1)
     cases, rng = Cases.of(scenario, instances, seed), np.random.default_rng((seed, 0))
     settings = SacSettings() if scenario == "table-1" else QUICK_SAC
-    sites = len(cases.training(0).sites)
+    sites = cases.sites
     if scenario == "toy":
         settings = replace(settings, hidden=(64, 64), actor_rate=1e-3, critic_rate=1e-3, batch=128)
     algorithm = DiscreteSac(sites, joint_size(sites), 1 + sites, settings, rng)
@@ -190,7 +190,7 @@ def madqn(scenario: str, instances: Sequence[Instance], seed: int) -> SiteAgents
     torch.set_num_threads(1)
     cases, rng = Cases.of(scenario, instances, seed), np.random.default_rng((seed, 0))
     settings = DqnSettings() if scenario == "table-1" else QUICK_DQN
-    sites = len(cases.training(0).sites)
+    sites = cases.sites
     if scenario == "toy":
         settings = replace(settings, hidden=(64, 64), rate=1e-3, batch=128)
     algorithm = DoubleDqn(sites, joint_size(sites), 1 + sites, settings, rng)

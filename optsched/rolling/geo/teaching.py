@@ -59,7 +59,7 @@ class PriceLearner:
         self.given = np.zeros((lessons.capacity, FEATURES), np.float32)
         self.priced = np.zeros(lessons.capacity, np.float32)
         self.count = self.seen = self.episodes = 0
-        self.discount = DISCOUNTS[0]
+        self.discount = DISCOUNTS[0]  # of what is kept; what is played in a turn hangs on no validation
 
     @property
     def steps(self) -> int:
@@ -69,8 +69,8 @@ class PriceLearner:
     def turn(self) -> Mapping[str, float]:
         """One case, then a number of steps of the regression on all that is remembered."""
         instance = self.cases.training(self.episodes)
-        episode, actor = Episode(instance), BidPrices(self.trained())
-        teacher, apart, after = Teacher(episode), round(self.lessons.apart_h * episode.day / 24), -1
+        episode, actor = Episode(instance), BidPrices(self._acting(DISCOUNTS[0]))
+        teacher, apart, after = Teacher(episode), round(self.lessons.apart_h * episode.network.hour), -1
         while episode.rounds is not None:
             if episode.simulator.now >= after:
                 self._keep(features(episode.sight), self._priced(episode, teacher))
@@ -92,10 +92,10 @@ class PriceLearner:
 
     def _priced(self, episode: Episode, teacher: Teacher) -> Floats:
         """What the teacher charges, as a share of a GPU's revenue, shape (P, L)."""
-        paid, hour = teacher.paid(), episode.network.ratio
-        first = np.minimum(np.array(LEADS_H) * hour, paid.shape[1] - 2)
-        last = np.minimum(first + hour, paid.shape[1] - 1)
-        said = (paid[:, last] - paid[:, first]) / (last - first) / episode.network.revenue
+        paid, hour = teacher.paid(), episode.network.hour
+        first = np.minimum(np.rint(np.array(LEADS_H) * hour).astype(np.int64), paid.shape[1] - 2)
+        last = np.minimum(first + max(1, round(hour)), paid.shape[1] - 1)
+        said = (paid[:, last] - paid[:, first]) / (last - first) / episode.network.unit
         return np.asarray(np.minimum(said, DEAREST))
 
     def _keep(self, given: Floats, priced: Floats) -> None:
@@ -105,16 +105,16 @@ class PriceLearner:
         self.count += len(rows)
 
     def validate(self) -> float:
-        """The mean share of the clairvoyant bound at the best discount, which is kept."""
-        scores = []
-        for discount in DISCOUNTS:
-            self.discount = discount
-            scores.append(self.cases.judge(BidPrices(self.trained())))
+        """The mean share of what the clairvoyant bound is beyond an idle system, at the best discount, which is kept."""
+        scores = [self.cases.judge(BidPrices(self._acting(discount))) for discount in DISCOUNTS]
         self.discount = DISCOUNTS[int(np.argmax(scores))]
         return max(scores)
 
     def trained(self) -> Trained:
-        """The network of prices."""
+        """The network of prices, and the discount that was best when it was last validated."""
+        return self._acting(self.discount)
+
+    def _acting(self, discount: float) -> Trained:
         settings = {key: value if isinstance(value, int | float) else str(value) for key, value in asdict(self.lessons).items()}
         card = Card(
             name=self.name,
@@ -127,7 +127,7 @@ class PriceLearner:
             settings=settings,
         )
         arrays = {name: array[0].astype(np.float32) for name, array in self.network.arrays().items()}
-        return Trained(arrays | {"discount": np.asarray(self.discount)}, card)
+        return Trained(arrays | {"discount": np.asarray(discount)}, card)
 
     def state(self) -> Mapping[str, object]:
         """Network, optimiser, what is remembered, and the generator of batches."""
