@@ -29,7 +29,7 @@ def test_the_build_benchmark_compares_the_same_model() -> None:
 def test_the_peer_is_pinned_and_the_environment_has_an_extra_of_its_own() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert any(requirement.startswith("linopy==") for requirement in extras["dev"])
-    assert [requirement.split(">=")[0] for requirement in extras["env"]] == ["gymnasium"]
+    assert [requirement.split(">=")[0] for requirement in extras["env"]] == ["gymnasium", "pettingzoo"]
 
 
 @pytest.mark.parametrize("script", ["benchmarks/scale.py", "notebooks/run.py"])

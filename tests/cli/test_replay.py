@@ -61,7 +61,7 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("deferrable-small", ["--window", "60"], "policy rolling takes no window"),
     ("armida", ["--policy", "rolling:exact", "--window", "60"], "it takes no window"),
     ("armida", ["--forecast", "persistence"], "no signal to forecast"),
-    ("geo-small", ["--policy", "magic"], "geo has no policy 'magic', it has: greedy, local-fcfs"),
+    ("geo-small", ["--policy", "strange"], "geo has no policy 'strange', it has: greedy, local-fcfs"),
     ("geo-small", ["--forecast", "noisy:x"], "noisy:0.2"),
     ("geo-small", ["--budget", "0"], "budget must be a positive number"),
     ("geo-small", ["--period", "1"], "shorter than a slot"),
