@@ -104,8 +104,8 @@ def case(instance: VccInstance, forecast: str = "fitted", planned: bool = False)
     begun = instance.now or instance.running.any() or instance.asked_ncu_h or instance.allotted_ncu_h
     if instance.preempt or begun:
         raise OptschedError("agents learn from instances without evictions, and from the first slot on")
-    if instance.delay_limit_slots < 1 or (instance.columns.duration > instance.horizon).any():
-        raise OptschedError("agents learn from instances whose jobs may wait for a slot and are shorter than the horizon")
+    if instance.delay_limit_slots < 1:
+        raise OptschedError("agents learn from instances whose jobs may wait for a slot")
     jobs, units, h = instance.columns, instance.units, instance.slot_h
     numbers, path = views(instance, forecast)
     priced = instance.carbon_price * instance.kw_per_ncu * h
