@@ -16,10 +16,10 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import optsched
+import optsched.rl.deferrable.split as deferrable
+import optsched.rl.geo.split as geo
 from optsched.instances import Instance
 from optsched.registry import family_of
-from optsched.rl.deferrable import split as deferrable
-from optsched.rl.geo import split as geo
 
 NOISY = "noisy:0.1"
 OFFLINE_S = 20.0

@@ -12,9 +12,9 @@ import argparse
 from pathlib import Path
 
 import optsched
-from optsched.rl.deferrable import split as deferrable
+import optsched.rl.deferrable.split as deferrable
+import optsched.rl.geo.split as geo
 from optsched.rl.deferrable.acting import ACTS
-from optsched.rl.geo import split as geo
 from optsched.rl.geo.actors import AGENTS
 from optsched.rl.geo.prices import PRICES
 from optsched.rl.learners import lesson

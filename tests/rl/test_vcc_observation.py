@@ -166,6 +166,7 @@ def test_the_split_is_disjoint() -> None:
     assert [list(part.starts(7)) for part in parts] == [list(range(8)), [14], [21]]
 
 
+@pytest.mark.slow
 def test_the_weeks_are_of_their_part(traces: Path) -> None:
     for instance in drawn(TRAIN, 2, np.random.default_rng(0), traces):
         day = int(instance.name.split("-")[1][1:])
