@@ -13,7 +13,7 @@ from typing import Protocol
 from optsched import interrupts
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes, write_bytes
-from optsched.rl.trained import Trained
+from optsched.rl.trained import Card, Trained
 
 Tell = Callable[[int, float | None, Mapping[str, float]], None]
 """Called after a turn with the steps so far, the best score so far, and the turn's figures."""
@@ -91,9 +91,10 @@ class Run:
         path = checkpoint_of(out)
         try:
             held = torch.load(BytesIO(read_bytes(path)), weights_only=True)
-            if (wanted := _who(learner, given)) != held["who"]:
+            card = learner.trained().card
+            if (wanted := _who(card, given)) != held["who"]:
                 raise InputError(path, "", f"is a checkpoint of {held['who']}, expected one of {wanted}")
-            if held["settings"] != learner.trained().card.settings:
+            if held["settings"] != card.settings:
                 raise InputError(path, "settings", "are of another version of the learner, or of other forecasts")
             scores = [(int(n), float(s)) for n, s in held["scores"]]
             run = cls(learner, Path(out), held["rows"], scores, held["seconds"], given=given)
@@ -103,7 +104,7 @@ class Run:
         except Exception as error:  # whatever torch, or a learner of other settings, makes of it
             raise InputError(path, "", f"is no checkpoint of this training: {error}") from None
         if run.scores:
-            run.best = Trained.load(run.out, learner.trained().card.kind)
+            run.best = Trained.load(run.out, card.kind)
         return run
 
     @property
@@ -174,9 +175,10 @@ class Run:
     def _checkpoint(self) -> None:
         import torch
 
+        card = self.learner.trained().card
         held = {
-            "who": _who(self.learner, self.given),
-            "settings": dict(self.learner.trained().card.settings),
+            "who": _who(card, self.given),
+            "settings": dict(card.settings),
             "learner": dict(self.learner.state()),
             "rows": self.rows,
             "scores": [[n, s] for n, s in self.scores],
@@ -187,8 +189,7 @@ class Run:
         write_bytes(checkpoint_of(self.out), packed.getvalue())
 
 
-def _who(learner: Learner, given: str) -> str:
-    card = learner.trained().card
+def _who(card: Card, given: str) -> str:
     return f"{card.name}, {given or f'scenario {card.scenario}'}, seed {card.seed}"
 
 

@@ -68,6 +68,22 @@ class Card(Data):
     failures: str = ""
 
 
+def told(settings: Mapping[str, object]) -> dict[str, bool | int | float | str]:
+    """Settings as a card tells them: what is neither a number nor a word becomes one."""
+    return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
+
+
+def refuse_other(own: str, kept: str) -> None:
+    """Refuse to go on in another agent's place.
+
+    Raises
+    ------
+    OptschedError : a checkpoint was made with the agent of that sha256, which is not this one.
+    """
+    if kept != own:
+        raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+
+
 @dataclass(frozen=True)
 class Trained:
     """Arrays by name, and their card."""
@@ -90,8 +106,7 @@ class Trained:
         ------
         OptschedError : a checkpoint was made with weights of that sha256, which are not these.
         """
-        if sha256 != self.sha256:
-            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        refuse_other(self.sha256, sha256)
 
     def save(self, path: str | Path) -> None:
         """Write an ``.npz`` without pickles, atomically: the arrays, and the card as JSON under the key ``card``."""
@@ -120,9 +135,7 @@ class Trained:
                 card = Card.model_validate_json(str(held["card"]))
                 arrays = {name: held[name] for name in held if name != "card"}
                 sound = all(array.dtype.kind in "fiu" and np.isfinite(array).all() for array in arrays.values())
-        except (*UNREADABLE, ValidationError) as error:
-            if isinstance(error, InputError):
-                raise
+        except (*UNREADABLE, ValidationError):
             raise InputError(path, "", "holds no agent: expected an .npz that `optsched train` wrote") from None
         if card.kind not in kinds:
             raise InputError(path, "", f"holds an agent of {card.problem} ({card.kind}), expected {' or '.join(kinds)}")

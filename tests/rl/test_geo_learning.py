@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from optsched.errors import OptschedError  # noqa: E402
 from optsched.instances.generators import masac as generated  # noqa: E402
-from optsched.rl.geo.actors import Agents, best_legal, forward, layers_of  # noqa: E402
+from optsched.rl.geo.actors import Agents, best_legal  # noqa: E402
 from optsched.rl.geo.dqn import DoubleDqn, DqnSettings  # noqa: E402
 from optsched.rl.geo.files import loaded  # noqa: E402
 from optsched.rl.geo.memory import Batch, Memory  # noqa: E402
@@ -20,6 +20,7 @@ from optsched.rl.geo.prices import FEATURES, features  # noqa: E402
 from optsched.rl.geo.sac import DiscreteSac, SacSettings, by_agent, policy  # noqa: E402
 from optsched.rl.geo.split import SCENARIOS, case  # noqa: E402
 from optsched.rl.geo.stack import Stack  # noqa: E402
+from optsched.rl.perceptron import forward, layers_of  # noqa: E402
 from optsched.rolling.geo import teaching  # noqa: E402
 from optsched.rolling.geo.cases import Cases  # noqa: E402
 from optsched.rolling.geo.episode import Episode  # noqa: E402

@@ -13,6 +13,7 @@ from optsched.errors import InputError
 from optsched.instances.allocation import AllocationInstance
 from optsched.rl.allocation.scores import carried_out
 from optsched.rl.allocation.view import SIZE, View, see
+from optsched.rl.perceptron import Layers, forward, layers_of
 from optsched.rl.trained import Trained
 from optsched.schedules.allocation import AllocationSchedule
 
@@ -62,18 +63,14 @@ class Pricer:
         return found
 
     @cached_property
-    def _layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        held = self.trained.arrays
-        return [(held[f"w{i}"], held[f"b{i}"]) for i in range(sum(name.startswith("w") for name in held))]
+    def _layers(self) -> Layers:
+        return layers_of(self.trained.arrays)
 
     def price(self, view: View) -> float:
         """What it thinks best: the mean of the prices' logarithms, by how likely each is to be the best."""
         held = self.trained.arrays
         x = (view.summary - held["mean"]) / held["scale"]
-        for weights, bias in self._layers[:-1]:
-            x = np.maximum(x @ weights + bias, 0.0)
-        weights, bias = self._layers[-1]
-        said = x @ weights + bias
+        said = forward(x, self._layers)
         likely = np.exp(said - said.max())
         return float(np.exp(likely @ np.log(held["prices"]) / likely.sum()))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.rl.geo.observation import Sight
+from optsched.rl.perceptron import forward, layers_of
 from optsched.rl.trained import Trained
 
 AGENTS = "geo-agents"
@@ -22,20 +22,6 @@ class Actor(Protocol):
 
     def knows(self, sites: int) -> bool:
         """Whether it can act for so many sites."""
-
-
-def forward(x: Floats, layers: tuple[tuple[Floats, Floats], ...]) -> Floats:
-    """Through linear layers with ReLU between them: weights (..., in, out), biases (..., 1, out) or (out,)."""
-    for weights, bias in layers[:-1]:
-        x = np.maximum(0.0, x @ weights + bias)
-    weights, bias = layers[-1]
-    return np.asarray(x @ weights + bias)
-
-
-def layers_of(arrays: Mapping[str, np.ndarray]) -> tuple[tuple[Floats, Floats], ...]:
-    """The arrays ``w0``, ``b0``, ``w1``, ... as layers."""
-    count = sum(name.startswith("w") for name in arrays)
-    return tuple((arrays[f"w{i}"].astype(float), arrays[f"b{i}"].astype(float)) for i in range(count))
 
 
 def best_legal(score: Floats, legal: Bools) -> Ints:

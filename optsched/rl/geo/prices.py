@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
-from optsched.rl.geo.actors import forward, layers_of
 from optsched.rl.geo.network import Signals
 from optsched.rl.geo.observation import Sight
+from optsched.rl.perceptron import forward, layers_of
 from optsched.rl.trained import Trained
 
 PRICES = "geo-prices"

@@ -10,11 +10,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from optsched.errors import InputError, OptschedError
+from optsched.errors import InputError
 from optsched.files import read_bytes
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.rl.trained import UNREADABLE
+from optsched.rl.perceptron import forward
+from optsched.rl.trained import UNREADABLE, refuse_other
 from optsched.rl.vcc.layers import ACTIVATIONS, fault_of
 from optsched.rl.vcc.observation import Past
 from optsched.rl.vcc.page import SIZE, observe
@@ -52,10 +53,7 @@ class AbsoluteAgent:
     def act(self, observation: Floats) -> float:
         """The cap, from 0 to 1."""
         x = np.clip((observation - self.mean) / self.scale, -self.clip, self.clip)
-        for weights, bias in self.layers[:-1]:
-            x = ACTIVATIONS[self.activation](weights @ x + bias)
-        weights, bias = self.layers[-1]
-        out = float((weights @ x + bias)[0])
+        out = float(forward(x, [(weights.T, bias) for weights, bias in self.layers], ACTIVATIONS[self.activation])[0])
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
         return ((out + 1) / 2) ** 3
 
@@ -97,8 +95,7 @@ class AbsoluteAgent:
         ------
         OptschedError : a checkpoint was made with the agent of that sha256, which is not this one.
         """
-        if sha256 != self.sha256:
-            raise OptschedError("the agent's file is not the one that the checkpoint was made with")
+        refuse_other(self.sha256, sha256)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

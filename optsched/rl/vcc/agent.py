@@ -15,6 +15,7 @@ from optsched.errors import InputError
 from optsched.files import read_bytes
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
+from optsched.rl.perceptron import forward
 from optsched.rl.trained import UNREADABLE, Trained, file_of
 from optsched.rl.trained import shipped as shipped_of
 from optsched.rl.vcc.absolute import AbsoluteAgent
@@ -79,10 +80,8 @@ class Agent:
         """Of the waiting load, without exploration, shape (B,), for what is seen, shape (B, SIZE)."""
         settings, (mean, scale) = self.trained.card.settings, self.normal
         x = np.clip((seen - mean) / scale, -FAR, FAR)
-        for weights, bias in self.layers[:-1]:
-            x = ACTIVATIONS[str(settings["activation"])](x @ weights.T + bias)
-        weights, bias = self.layers[-1]
-        out = (x @ weights.T + bias)[:, 0]
+        between = ACTIVATIONS[str(settings["activation"])]
+        out = forward(x, [(weights.T, bias) for weights, bias in self.layers], between)[:, 0]
         return to_share(np.tanh(out) if settings["squash"] else out, seen)
 
     def cap(self, snapshot: VccInstance, past: Past, last: float) -> float:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from optsched.instances.base import Floats
+from optsched.rl.perceptron import relu
 
-ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(0.0, x)}
+ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tanh": np.tanh, "relu": relu}
 
 
 def fault_of(layers: Sequence[tuple[Floats, Floats]], size: int) -> str | None:

@@ -8,6 +8,7 @@ episode in every environment: nothing of an episode has to be kept between turns
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import cast
 
@@ -41,7 +42,7 @@ EVERY_STEPS = 8  # of SAC, between its updates
 HIDDEN = 64
 
 
-class CapLearner:
+class CapLearner(ABC):
     """What both share.
 
     Parameters
@@ -68,12 +69,13 @@ class CapLearner:
         self.model = self._model()
         self.turns = 0
 
+    @abstractmethod
     def _model(self) -> PPO | SAC:
-        raise NotImplementedError
+        """As Stable-Baselines3 has it."""
 
+    @abstractmethod
     def _actor(self) -> tuple[nn.Module, nn.Module]:
         """Hidden layers, and the last one."""
-        raise NotImplementedError
 
     def _frozen(self) -> list[nn.Parameter]:
         """What does not learn while the critic begins."""
@@ -149,8 +151,9 @@ class CapLearner:
         drawn["state"]["key"] = np.array(drawn["state"]["key"], np.uint32)
         np.random.set_state(drawn)  # noqa: NPY002
 
+    @abstractmethod
     def _optimizers(self) -> list[torch.optim.Optimizer]:
-        raise NotImplementedError
+        """Whose moments go on."""
 
 
 class PPOLearner(CapLearner):

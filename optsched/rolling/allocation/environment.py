@@ -10,13 +10,13 @@ from gymnasium import spaces
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
-from optsched.registry import family_of
 from optsched.rl.allocation import scenarios
 from optsched.rl.allocation.scenarios import PER_SPLIT, SPLITS, Split
 from optsched.rl.allocation.scores import carried_out
 from optsched.rl.allocation.view import OF_ALL, OF_JOB, OF_WAY, View, see
 from optsched.rolling.allocation.ledger import Ledger
 from optsched.rolling.allocation.simulator import AllocationSimulator
+from optsched.rolling.pictured import MODES, pictured, refuse_mode
 from optsched.schedules.allocation import AllocationHistory
 
 MOST_STALLS = 100  # decisions in a row that leave everything idle while jobs wait
@@ -53,7 +53,7 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         No such scenario, split or render mode, or an instance with more ways than `max_ways`.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
+    metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
 
     def __init__(
         self,
@@ -64,8 +64,7 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         max_ways: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        refuse_mode(render_mode)
         if split not in SPLITS:
             raise OptschedError(f"a split is one of {', '.join(SPLITS)}, got {split!r}")
         for instance in instances:
@@ -162,13 +161,9 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         """
         if self.render_mode is None:
             return None
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
-
         history = self.history()
         assert self.simulator is not None
-        canvas = FigureCanvasAgg(family_of(self.simulator.truth).draw(self.simulator.truth, history))
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        return pictured(self.simulator.truth, history)
 
 
 def _ways(instance: AllocationInstance) -> list[tuple[int, int]]:

@@ -11,13 +11,13 @@ from gymnasium import spaces
 
 from optsched.errors import OptschedError
 from optsched.instances.deferrable import DeferrableInstance
-from optsched.registry import family_of
 from optsched.rl.deferrable.batch import Batch, Sight
 from optsched.rl.deferrable.past import BACK, ROW
 from optsched.rl.deferrable.split import SCENARIOS, SEEDS
 from optsched.rl.deferrable.state import JOB, MOST, WHOLE, start_by_score
 from optsched.rolling.deferrable.play import Play
 from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.pictured import MODES, pictured, refuse_mode
 
 Observation: TypeAlias = dict[str, np.ndarray]
 
@@ -51,7 +51,7 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         There is no such scenario, part, forecast or render mode.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
+    metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
 
     def __init__(
         self,
@@ -62,8 +62,7 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         forecast: str = "perfect",
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        refuse_mode(render_mode)
         if scenario not in SCENARIOS or part not in SEEDS:
             raise OptschedError(f"scenarios are {', '.join(SCENARIOS)}, parts {', '.join(SEEDS)}; got {scenario!r}, {part!r}")
         if instances is not None and not (instances and all(isinstance(each, DeferrableInstance) for each in instances)):
@@ -127,9 +126,5 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         """The family's picture of the episode so far, shape (height, width, 3), 8 bits each; None without a `render_mode`."""
         if self.render_mode is None or self.play is None:
             return None
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
-
         simulator = self.play.simulator
-        canvas = FigureCanvasAgg(family_of(simulator.truth).draw(simulator.truth, simulator.history()))
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        return pictured(simulator.truth, simulator.history())

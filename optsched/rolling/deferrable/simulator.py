@@ -61,20 +61,8 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
                 "meta": {},
                 "name": SNAPSHOT,
                 "forecast": None,
-                "jobs": tuple(self._rebased(self.truth.jobs[j]) for j in self.waiting),
+                "jobs": tuple(rebased(self.truth.jobs[j], self.now) for j in self.waiting),
             }
-        )
-
-    def _rebased(self, job: Job) -> Job:
-        now = self.now
-        return Job.model_construct(
-            id=job.id,
-            cores=job.cores,
-            duration=job.duration,
-            earliest=max(0, job.earliest - now),
-            latest=job.latest - now,
-            submitted=0,
-            waited=job.waited + max(0, now - job.earliest),
         )
 
     def next_slot(self, start: Start) -> int:
@@ -96,3 +84,16 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
     def history(self) -> DeferrableSchedule:
         """The starts so far."""
         return DeferrableSchedule(starts=tuple(self.started.values()))
+
+
+def rebased(job: Job, now: int) -> Job:
+    """A job as a snapshot of that slot shows it: known, its window from the slot on, and what it has waited counted."""
+    return Job.model_construct(
+        id=job.id,
+        cores=job.cores,
+        duration=job.duration,
+        earliest=max(0, job.earliest - now),
+        latest=job.latest - now,
+        submitted=0,
+        waited=job.waited + max(0, now - job.earliest),
+    )

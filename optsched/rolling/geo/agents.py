@@ -58,7 +58,7 @@ class AgentPolicy:
         """Round after round until every waiting job has been decided about."""
         rounds, sight, _ = self._see(snapshot)
         if not self.acting.knows(rounds.sites):
-            return _plan(rounds)
+            return _schedule(rounds, _plan(rounds))
         _play(rounds, sight, self.acting)
         return rounds.schedule
 
@@ -142,7 +142,7 @@ class GuardedAgent(AgentPolicy):
                 wake = _schedule(rounds, others)  # S0 could only take over if it were asked in time
                 return GeoSchedule(starts=(*rounds.schedule.starts, *wake.starts))
             rounds = Rounds.of_snapshot(rounds.network, snapshot)
-        plan = locally(rounds, rounds.free.copy(), list(range(len(rounds.names))))
+        plan = _plan(rounds)
         self.earned += worth(rounds, [each for each in plan if each[2] == 0])
         return _schedule(rounds, plan)
 
@@ -192,9 +192,9 @@ def _play(rounds: Rounds, sight: Sight, actor: Actor) -> list[tuple[int, int]]:
     return started
 
 
-def _plan(rounds: Rounds) -> GeoSchedule:
-    """S0's, of the jobs that wait."""
-    return _schedule(rounds, locally(rounds, rounds.free.copy(), list(range(len(rounds.names)))))
+def _plan(rounds: Rounds) -> list[tuple[int, int, int]]:
+    """(job, site, start) of S0's plan of the jobs that wait."""
+    return locally(rounds, rounds.free.copy(), list(range(len(rounds.names))))
 
 
 def _schedule(rounds: Rounds, placed: list[tuple[int, int, int]]) -> GeoSchedule:

@@ -13,13 +13,12 @@ from gymnasium import spaces
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.geo import GeoInstance
-from optsched.registry import family_of
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import SCENARIOS, Scenario, case
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.geo.episode import Episode
+from optsched.rolling.pictured import MODES, pictured, refuse_mode
 
-MODES = ("rgb_array",)
 Seen = dict[str, np.ndarray]
 SEEDS = 100_000  # of training cases that a reset draws from
 
@@ -136,8 +135,7 @@ def refuse(instance: Instance | None, render_mode: str | None) -> None:
     ------
     OptschedError : the instance is of another family, or there is no such render mode.
     """
-    if render_mode not in (None, *MODES):
-        raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+    refuse_mode(render_mode)
     if instance is not None and not isinstance(instance, GeoInstance):
         raise OptschedError(f"the environment needs an instance over sites, got one of {instance.problem}")
 
@@ -180,8 +178,4 @@ def picture(episode: Episode | None) -> np.ndarray:
     """
     if episode is None:
         raise gymnasium.error.ResetNeeded("no episode has begun: call reset() first")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
-
-    canvas = FigureCanvasAgg(family_of(episode.truth).draw(episode.truth, episode.history()))
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    return pictured(episode.truth, episode.history())

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 
 from optsched.instances.base import Floats, Instance, Ints
-from optsched.rl.geo.actors import AGENTS, Agents, best_legal, forward, layers_of
+from optsched.rl.geo.actors import AGENTS, Agents, best_legal
 from optsched.rl.geo.dqn import DoubleDqn, DqnSettings
 from optsched.rl.geo.memory import Memory
 from optsched.rl.geo.observation import JOB, PAIR, Sight, joint_size, unit_usd
 from optsched.rl.geo.sac import DiscreteSac, SacSettings
-from optsched.rl.trained import Card, Trained
+from optsched.rl.perceptron import forward, layers_of
+from optsched.rl.trained import Card, Trained, told
 from optsched.rolling.geo.cases import Cases
 from optsched.rolling.geo.episode import Episode
 
@@ -68,11 +69,11 @@ class SiteAgents:
         """One episode of a new case, then updates for its rounds."""
         figures = self._play()
         count = round(self.practice.updates * figures["rounds"]) if len(self.memory) >= self.practice.warm_up else 0
-        told: list[dict[str, float]] = []
+        losses: list[dict[str, float]] = []
         for _ in range(count):
             batch = self.memory.draw(self.algorithm.settings.batch, self.rng)
-            told.append(self.algorithm.update(batch))
-        return figures | {key: float(np.mean([each[key] for each in told])) for key in (told[0] if told else ())}
+            losses.append(self.algorithm.update(batch))
+        return figures | {key: float(np.mean([each[key] for each in losses])) for key in (losses[0] if losses else ())}
 
     def _play(self) -> dict[str, float]:
         instance = self.cases.training(self.episodes)
@@ -129,8 +130,6 @@ class SiteAgents:
 
     def trained(self) -> Trained:
         """The actors, or the values."""
-        settings = asdict(self.algorithm.settings) | asdict(self.practice)
-        plain = {key: value if isinstance(value, int | float | str) else str(value) for key, value in settings.items()}
         card = Card(
             name=self.name,
             kind=AGENTS,
@@ -139,7 +138,7 @@ class SiteAgents:
             split=self.cases.split,
             seed=self.seed,
             steps=self.seen,
-            settings=plain,
+            settings=told(asdict(self.algorithm.settings) | asdict(self.practice)),
         )
         arrays = {name: array.astype(np.float32) for name, array in self.algorithm.actor.arrays().items()}
         return Trained(arrays | {"residual": np.asarray(float(isinstance(self.algorithm, DoubleDqn)))}, card)

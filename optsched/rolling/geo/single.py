@@ -12,8 +12,9 @@ from optsched.instances.geo import GeoInstance
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import case
 from optsched.rolling.forecast import forecast as named_forecast
-from optsched.rolling.geo.environment import MODES, SEEDS, action_of, drawable, picture, refuse
+from optsched.rolling.geo.environment import SEEDS, action_of, drawable, picture, refuse
 from optsched.rolling.geo.episode import Episode
+from optsched.rolling.pictured import MODES
 
 SINGLE = "optsched/GeoSingle-v0"
 

@@ -17,7 +17,7 @@ import torch
 from optsched.instances.base import Floats, Instance
 from optsched.rl.geo.prices import FEATURES, LEADS_H, PRICES, BidPrices, features
 from optsched.rl.geo.stack import Stack
-from optsched.rl.trained import Card, Trained
+from optsched.rl.trained import Card, Trained, told
 from optsched.rolling.geo.cases import Cases
 from optsched.rolling.geo.episode import Episode
 from optsched.rolling.geo.teacher import Teacher
@@ -115,7 +115,6 @@ class PriceLearner:
         return self._acting(self.discount)
 
     def _acting(self, discount: float) -> Trained:
-        settings = {key: value if isinstance(value, int | float) else str(value) for key, value in asdict(self.lessons).items()}
         card = Card(
             name=self.name,
             kind=PRICES,
@@ -124,7 +123,7 @@ class PriceLearner:
             split=self.cases.split,
             seed=self.seed,
             steps=self.seen,
-            settings=settings,
+            settings=told(asdict(self.lessons)),
         )
         arrays = {name: array[0].astype(np.float32) for name, array in self.network.arrays().items()}
         return Trained(arrays | {"discount": np.asarray(discount)}, card)

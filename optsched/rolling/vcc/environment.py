@@ -15,9 +15,9 @@ from optsched.instances import Instance
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
 from optsched.reading import load
-from optsched.registry import family_of
 from optsched.rl.vcc.page import SIZE, forecast_rows
 from optsched.rolling.forecast import forecast as named_forecast
+from optsched.rolling.pictured import MODES, pictured, refuse_mode
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
 
@@ -47,7 +47,7 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         The file holds no vcc instance, or there is no such render mode.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
+    metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (Gymnasium's own)
 
     def __init__(
         self,
@@ -56,8 +56,7 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         noise_seed: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise OptschedError(f"the environment draws as 'rgb_array' or not at all, got render_mode {render_mode!r}")
+        refuse_mode(render_mode)
         self.render_mode = render_mode
         given: Instance = load(instance) if isinstance(instance, str | Path) else instance or vcc(days=28, jobs=4000)
         if not isinstance(given, VccInstance):
@@ -118,8 +117,4 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         if self.render_mode is None:
             return None
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # who trains draws nothing
-
-        canvas = FigureCanvasAgg(family_of(self.instance).draw(self.instance, self.queue.history()))
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        return pictured(self.instance, self.queue.history())

@@ -29,15 +29,15 @@ SLOWER = replace(FASTER, policy_rate=(2e-4, 2e-5))
 TOY = replace(FASTER, policy_rate=(3e-3, 3e-3), value_rate=(3e-3, 3e-3), decay=10**9, workers=8, validation=4)
 
 
-def cases(scenario: str, instances: Sequence[Instance]) -> Draw:
-    """Where cases come from: the scenario, or one's own instances, of which the last is for validation where there are two.
+def cases(scenario: str, instances: Sequence[Instance]) -> tuple[Draw, str]:
+    """Where cases come from, and its name: a scenario, or one's own instances, the last for validation where there are two.
 
     Raises
     ------
     OptschedError : an instance is of another family.
     """
     if not instances:
-        return SCENARIOS[scenario]
+        return SCENARIOS[scenario], scenario
     own = [instance for instance in instances if isinstance(instance, DeferrableInstance)]
     if len(own) < len(instances):
         raise OptschedError("deferrable agents learn from deferrable instances")
@@ -45,7 +45,7 @@ def cases(scenario: str, instances: Sequence[Instance]) -> Draw:
     def draw(part: str, number: int) -> DeferrableInstance:
         return own[-1] if part == "validation" else own[number % max(1, len(own) - 1)]
 
-    return draw
+    return draw, ", ".join(instance.name for instance in own)
 
 
 def made(name: str, scenario: str, instances: Sequence[Instance], seed: int) -> Osdec:
@@ -53,8 +53,8 @@ def made(name: str, scenario: str, instances: Sequence[Instance], seed: int) -> 
     settings = {"toy": TOY, "osdec-table3": Settings()}.get(scenario, FASTER)
     if name == "osdec-reinforce" and settings is FASTER:
         settings = SLOWER
-    told = ", ".join(instance.name for instance in instances) or scenario
-    return Osdec(name, SHAPES[name], cases(scenario, instances), told, seed, settings, name == "osdec-reinforce")
+    draw, source = cases(scenario, instances)
+    return Osdec(name, SHAPES[name], draw, source, seed, settings, name == "osdec-reinforce")
 
 
 OSDEC, REINFORCE, MLP, POINTER, ATT, AUXH, AUXL = (partial(made, name) for name in SHAPES)

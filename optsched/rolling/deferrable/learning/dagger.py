@@ -17,8 +17,9 @@ from optsched.rl.deferrable.gains import gain
 from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import SEEDS, SPLIT, Draw
 from optsched.rl.deferrable.state import Seen, start_by_score
-from optsched.rl.trained import Card, Trained
+from optsched.rl.trained import Card, Trained, told
 from optsched.rolling.deferrable.learning.judging import bounds_of, mean_share
+from optsched.rolling.deferrable.learning.kept import go_on, kept
 from optsched.rolling.deferrable.learning.teacher import Teacher
 from optsched.rolling.deferrable.play import Play
 
@@ -46,6 +47,9 @@ class Settings:
     minibatch: int = 64
     alone: int = 12
     validation: int = 12
+
+
+TOY = Settings(decay=20_000, alone=4, validation=6)
 
 
 class Dagger(ABC):
@@ -134,9 +138,6 @@ class Dagger(ABC):
 
     def trained(self) -> Trained:
         """What acts."""
-        settings = {
-            name: value if isinstance(value, int | float) else str(value) for name, value in asdict(self.settings).items()
-        }
         card = Card(
             name=self.name,
             kind=self.kind,
@@ -145,27 +146,18 @@ class Dagger(ABC):
             split=SPLIT,
             seed=self.seed,
             steps=self.steps,
-            settings={"algorithm": "dagger", **settings},
+            settings={"algorithm": "dagger", **told(asdict(self.settings))},
         )
         return Trained(self.arrays(), card)
 
     def state(self) -> Mapping[str, object]:
         """Weights, the optimiser's moments, the generator, and how far it is."""
-        return {
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "rng": self.rng.bit_generator.state,
-            "count": [self.steps, self.turns],
-            "chosen": self.chosen,
-        }
+        far = {"count": [self.steps, self.turns], "chosen": self.chosen}
+        return kept(self.network, self.optimizer, self.rng) | far
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Go on from there."""
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        rng = state["rng"]
-        assert isinstance(rng, dict)
-        self.rng.bit_generator.state = rng
+        go_on(self.network, self.optimizer, self.rng, state)
         count, chosen = state["count"], state["chosen"]
         assert isinstance(count, list)
         assert isinstance(chosen, float)

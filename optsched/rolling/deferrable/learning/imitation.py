@@ -17,7 +17,7 @@ from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import Draw
 from optsched.rl.deferrable.state import Seen
 from optsched.rolling.deferrable.learning.configurations import cases
-from optsched.rolling.deferrable.learning.dagger import Dagger, Settings
+from optsched.rolling.deferrable.learning.dagger import TOY, Dagger, Settings
 
 
 class Imitation(Dagger):
@@ -59,6 +59,5 @@ class Imitation(Dagger):
 
 def made(scenario: str, instances: Sequence[Instance], seed: int) -> Imitation:
     """A learner that imitates the optimum."""
-    told = ", ".join(instance.name for instance in instances) or scenario
-    settings = Settings(decay=20_000, alone=4, validation=6) if scenario == "toy" else Settings()
-    return Imitation(cases(scenario, instances), told, seed, settings)
+    draw, source = cases(scenario, instances)
+    return Imitation(draw, source, seed, TOY if scenario == "toy" else Settings())

@@ -17,8 +17,9 @@ from optsched.rl.deferrable.modules import Scorer, Shape
 from optsched.rl.deferrable.past import TARGETS
 from optsched.rl.deferrable.split import SEEDS, SPLIT, Draw
 from optsched.rl.deferrable.state import start_by_score
-from optsched.rl.trained import Card, Trained
+from optsched.rl.trained import Card, Trained, told
 from optsched.rolling.deferrable.learning.judging import bounds_of, mean_share
+from optsched.rolling.deferrable.learning.kept import go_on, kept
 from optsched.rolling.deferrable.play import Play
 
 SLOTS = 10.0  # of the mean capacity are worth 1: values of a few units are learned sooner than of a hundred
@@ -199,8 +200,7 @@ class Osdec:
     def trained(self) -> Trained:
         """The scorer as arrays."""
         arrays = {name: tensor.detach().numpy().copy() for name, tensor in self.scorer.state_dict().items()}
-        told = asdict(self.shape) | asdict(self.settings) | {"algorithm": "reinforce" if self.reinforce else "ppo"}
-        settings = {name: value if isinstance(value, int | float | str) else str(value) for name, value in told.items()}
+        settings = asdict(self.shape) | asdict(self.settings) | {"algorithm": "reinforce" if self.reinforce else "ppo"}
         return Trained(
             arrays,
             Card(
@@ -211,26 +211,17 @@ class Osdec:
                 split=SPLIT,
                 seed=self.seed,
                 steps=self.steps,
-                settings=settings,
+                settings=told(settings),
             ),
         )
 
     def state(self) -> Mapping[str, object]:
-        """Weights, the optimiser's moments, both generators."""
-        return {
-            "scorer": self.scorer.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "rng": self.rng.bit_generator.state,
-            "steps": self.steps,
-        }
+        """Weights, the optimiser's moments, the generator, and how far it is."""
+        return kept(self.scorer, self.optimizer, self.rng) | {"steps": self.steps}
 
     def restore(self, state: Mapping[str, object]) -> None:
         """Go on from there."""
-        self.scorer.load_state_dict(state["scorer"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        rng = state["rng"]
-        assert isinstance(rng, dict)
-        self.rng.bit_generator.state = rng
+        go_on(self.scorer, self.optimizer, self.rng, state)
         steps = state["steps"]
         assert isinstance(steps, int)
         self.steps = steps

@@ -16,7 +16,7 @@ from optsched.rl.deferrable.past import Past
 from optsched.rl.deferrable.split import Draw
 from optsched.rl.deferrable.state import Seen
 from optsched.rolling.deferrable.learning.configurations import cases
-from optsched.rolling.deferrable.learning.dagger import Dagger, Settings
+from optsched.rolling.deferrable.learning.dagger import TOY, Dagger, Settings
 
 AHEAD = 48
 """Slots from the present on whose prices are learned from."""
@@ -65,6 +65,5 @@ class Pricing(Dagger):
 
 def made(scenario: str, instances: Sequence[Instance], seed: int) -> Pricing:
     """A learner of prices."""
-    told = ", ".join(instance.name for instance in instances) or scenario
-    settings = Settings(decay=20_000, alone=4, validation=6) if scenario == "toy" else Settings()
-    return Pricing(cases(scenario, instances), told, seed, settings)
+    draw, source = cases(scenario, instances)
+    return Pricing(draw, source, seed, TOY if scenario == "toy" else Settings())

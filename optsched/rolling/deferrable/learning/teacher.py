@@ -11,6 +11,7 @@ from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance
 from optsched.problems.deferrable import time_indexed
 from optsched.rolling.deferrable.play import Play
+from optsched.rolling.deferrable.simulator import rebased
 
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 AGAIN = 12  # slots for which prices are kept: what the learner does changes what the rest is worth
@@ -21,18 +22,8 @@ def rest(play: Play) -> DeferrableInstance:
     simulator = play.simulator
     truth, now = simulator.truth, simulator.now
     left = np.maximum(0.0, simulator.capacity[0, now:] - simulator.load[0, now:])
-    jobs = tuple(
-        job.model_copy(
-            update={
-                "submitted": 0,
-                "earliest": max(0, job.earliest - now),
-                "latest": job.latest - now,
-                "waited": job.waited + max(0, now - job.earliest),
-            }
-        )
-        for j, job in enumerate(truth.jobs)
-        if j not in simulator.started and job.latest >= now
-    )
+    left_over = (job for j, job in enumerate(truth.jobs) if j not in simulator.started and job.latest >= now)
+    jobs = tuple(rebased(job, now) for job in left_over)
     return truth.model_copy(update={"jobs": jobs, "capacity": tuple(left.tolist()), "now": truth.now + now})
 
 
