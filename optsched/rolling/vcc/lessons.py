@@ -20,7 +20,7 @@ from optsched.rolling.vcc.months import data, drawn, every, synthetic
 SIZE = 24  # data centres at once
 FORECAST = "fitted"
 FIRSTS = (0, 12)  # days of a validation month that its weeks begin with
-MONTHS, SYNTHETIC = 144, 48  # training cases of each kind
+MONTHS, MIXED, SYNTHETIC = 144, 216, 48  # training cases of each kind
 VALIDATED = 12  # synthetic ones
 CASES_SEED, VALIDATION_SEED = 17, 7919  # of the cases: the same for every seed of training
 
@@ -71,9 +71,10 @@ def months(forecast: str) -> Weeks:
     folder, rng = data(), np.random.default_rng(CASES_SEED)
     if folder is None:
         raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
-    given = drawn(TRAIN, MONTHS, rng, folder) + synthetic(SYNTHETIC, rng)
+    given = drawn(TRAIN, MONTHS, rng, folder) + drawn(TRAIN, MIXED, rng, folder, mixed=True) + synthetic(SYNTHETIC, rng)
+    made = f"; in training also {MIXED} weeks of its days in another order, and {SYNTHETIC} synthetic ones"
     return _weeks(
-        "months", WORDS + f"; {SYNTHETIC} synthetic weeks in training", given, every(VALIDATION, FIRSTS, folder), forecast
+        "months", WORDS + made, given, every(VALIDATION, FIRSTS, folder), forecast
     )
 
 

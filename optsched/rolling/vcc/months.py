@@ -58,20 +58,20 @@ def carbon_of(month: str, folder: Path) -> tuple[Floats, tuple[tuple[float, ...]
 
 
 @cache
-def week_of(first_day: int, folder: Path) -> VccInstance:
-    """The jobs of a week at their original size; its carbon is to be replaced."""
+def jobs_of(first_day: int, days: int, folder: Path) -> VccInstance:
+    """The jobs of these days at their original size; its carbon is to be replaced."""
     month = signal_of("PGE_2019-05", folder)
-    return read(folder / "google2019", moer=month, first_day=first_day, days=DAYS)
+    return read(folder / "google2019", moer=month, first_day=first_day, days=days)
 
 
-def week(month: str, first: int, first_day: int, scale: float, folder: Path) -> VccInstance:
-    """A week of jobs at a load, under the carbon of a month from its day `first` (0: the second) on."""
+def under(base: VccInstance, month: str, first: int, scale: float, folder: Path) -> VccInstance:
+    """A week's jobs at a load, under the carbon of a month from its day `first` (0: the second) on."""
     carbon, issued = carbon_of(month, folder)
-    base, slots = week_of(first_day, folder), slice(24 * first, 24 * (first + DAYS))
+    slots = slice(24 * first, 24 * (first + DAYS))
     jobs = tuple(job.model_copy(update={"ncu": round(job.ncu * scale, DIGITS)}) for job in base.jobs)
     return base.model_copy(
         update={
-            "name": f"google2019-d{first_day}-{first_day + DAYS}-x{scale:g}-{month}-d{first}",
+            "name": f"{base.name}-x{scale:g}-{month}-d{first}",
             "carbon_kg_per_kwh": tuple(carbon[slots].tolist()),
             "carbon_forecast": issued[slots],
             "inflexible_ncu": tuple(np.round(base.inflexible * scale, DIGITS).tolist()),
@@ -80,16 +80,42 @@ def week(month: str, first: int, first_day: int, scale: float, folder: Path) -> 
     )
 
 
-def drawn(part: Part, count: int, rng: np.random.Generator, folder: Path) -> list[VccInstance]:
-    """Weeks of a part, at loads between its least and most that are apart from those of the others."""
+def week(month: str, first: int, first_day: int, scale: float, folder: Path) -> VccInstance:
+    """A week of jobs at a load, under the carbon of a month from its day `first` on."""
+    return under(jobs_of(first_day, DAYS, folder), month, first, scale, folder)
+
+
+def reordered(base: VccInstance, days: list[int]) -> VccInstance:
+    """A week whose days are these days of `base`, in this order, each as often as it is named."""
+    slots = base.day_slots
+    jobs = [
+        job.model_copy(update={"id": f"{job.id}@{k}", "submitted": job.submitted + (k - day) * slots})
+        for k, day in enumerate(days)
+        for job in base.jobs
+        if job.submitted // slots == day
+    ]
+    inflexible = np.concatenate([base.inflexible[day * slots : (day + 1) * slots] for day in days])
+    name = f"google2019-days-{'-'.join(map(str, days))}"
+    return base.model_copy(update={"name": name, "jobs": tuple(jobs), "inflexible_ncu": tuple(inflexible.tolist())})
+
+
+def drawn(part: Part, count: int, rng: np.random.Generator, folder: Path, mixed: bool = False) -> list[VccInstance]:
+    """Weeks of a part, at loads between its least and most that are apart from those of the others.
+
+    `mixed` ones are made of its days in any order: fourteen days are eight weeks as they came, and many more otherwise.
+    """
     found: list[VccInstance] = []
     while len(found) < count:
         scale = float(np.exp(rng.uniform(*np.log([part.scales[0], part.scales[-1]]))))
         if not apart(scale):
             continue
-        month = part.months[len(found) % len(part.months)]
-        first, first_day = int(rng.integers(MONTH_DAYS - DAYS + 1)), int(rng.choice(part.starts(DAYS)))
-        found.append(week(month, first, first_day, round(scale, 3), folder))
+        month, first = part.months[len(found) % len(part.months)], int(rng.integers(MONTH_DAYS - DAYS + 1))
+        if mixed:
+            days = part.days[1] - part.days[0] + 1
+            base = reordered(jobs_of(part.days[0], days, folder), rng.integers(days, size=DAYS).tolist())
+        else:
+            base = jobs_of(int(rng.choice(part.starts(DAYS))), DAYS, folder)
+        found.append(under(base, month, first, round(scale, 3), folder))
     return found
 
 
