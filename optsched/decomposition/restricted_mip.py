@@ -12,6 +12,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
 MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
+SMALL = 400  # columns: presolved, HiGHS has learned 238,000 conflicts on 125 of them in a dive, in 40 s; as they are, 0.1 s
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,10 @@ def solve_restricted_mip(
     monitor = Monitor(Clock(), form.sign)
     if outer is not None:
         outer.when_stopped(lambda: monitor.stop("interrupted"))
-    task = SolverSettings(gap=gap, threads=1, seed=0, start=True, options={"mip_max_nodes": min(nodes, MOST_NODES)})
+    options: dict[str, object] = {"mip_max_nodes": min(nodes, MOST_NODES)}
+    if len(form.columns) <= SMALL:
+        options["presolve"] = "off"
+    task = SolverSettings(gap=gap, threads=1, seed=0, start=True, options=options)
     outcome = backend("highs").solve(model, form, task, monitor)
     bound = None if outcome.bound is None else (form.overlooked - outcome.bound) / form.scale
     if outcome.x is None:
