@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from optsched import deferrable as deferrable
     from optsched import geo as geo
     from optsched import vcc as vcc
+    from optsched.analysis.pareto import pareto
     from optsched.errors import CertificateError, InputError, OptschedError
     from optsched.family import Family
     from optsched.instances.base import Instance
@@ -69,6 +70,7 @@ PLACES = {
     "load": "reading",
     "load_result": "result",
     "methods": "listing",
+    "pareto": "analysis.pareto",
     "policies": "listing",
 }  # the module of a name
 FACES = ("allocation", "day_ahead", "deferrable", "geo", "vcc")
@@ -101,6 +103,7 @@ __all__ = [
     "load",
     "load_result",
     "methods",
+    "pareto",
     "policies",
     "replay",
     "solve",

@@ -13,10 +13,12 @@ from optsched.schedules.base import Evaluation, S, S_co, Violation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.methods import Method
     from optsched.models.base import Model
     from optsched.origins import Origins
     from optsched.problems.size import ExactSize
+    from optsched.problems.terms.base import PricedTerms
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
     from optsched.stop import Spare
@@ -142,6 +144,10 @@ class Family(ABC, Generic[I, S]):
         """
         return None
 
+    def priced_terms(self) -> PricedTerms[I, S] | None:
+        """The terms of the objective, each with a price of its own, for `optsched.pareto`; None where there are none."""
+        return None
+
     def clairvoyant(self, instance: I) -> float | None:
         """A bound on the realised objective of whoever knows everything, quickly; None where there is none.
 
@@ -172,6 +178,18 @@ class Family(ABC, Generic[I, S]):
             The family has no picture.
         """
         raise OptschedError(f"{self.name} has no picture")
+
+    def timeline(self, instance: I, schedule: S) -> Timeline | None:
+        """The schedule over time, for a page of HTML (`optsched report`); None by default.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        schedule
+            What was decided.
+        """
+        return None
 
     def origins(self) -> Origins[I] | None:
         """Where instances come from: generated scenarios, and tables of one's own; None by default."""

@@ -14,10 +14,12 @@ from optsched.schedules.base import Evaluation, Violation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.methods import Method
     from optsched.models.base import Model
     from optsched.origins import Origins
     from optsched.problems.size import ExactSize
+    from optsched.problems.terms.base import PricedTerms
     from optsched.rolling.online import Online
 
 
@@ -72,11 +74,23 @@ class Allocation(Family[AllocationInstance, Decided]):
 
         return ONLINE
 
+    def priced_terms(self) -> PricedTerms[AllocationInstance, Decided]:
+        """Energy, tardiness, postponement."""
+        from optsched.problems.terms.allocation import TERMS
+
+        return TERMS
+
     def draw(self, instance: AllocationInstance, schedule: Decided) -> Figure:
         """Nodes over time."""
         from optsched.analysis.allocation import draw
 
         return draw(instance, schedule)
+
+    def timeline(self, instance: AllocationInstance, schedule: Decided) -> Timeline:
+        """The same as data, for a page."""
+        from optsched.analysis.page.allocation import timeline
+
+        return timeline(instance, schedule)
 
     def origins(self) -> Origins[AllocationInstance]:
         """Scenarios of the paper, and tables of one's own."""

@@ -14,8 +14,10 @@ from optsched.schedules.day_ahead import DayAheadSchedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.models.base import Model
     from optsched.origins import Origins
+    from optsched.problems.terms.base import PricedTerms
 
 
 class DayAhead(Family[DayAheadInstance, DayAheadSchedule]):
@@ -45,11 +47,23 @@ class DayAhead(Family[DayAheadInstance, DayAheadSchedule]):
 
         return FORMULATIONS
 
+    def priced_terms(self) -> PricedTerms[DayAheadInstance, DayAheadSchedule]:
+        """Carbon and peaks."""
+        from optsched.problems.terms.day_ahead import TERMS
+
+        return TERMS
+
     def draw(self, instance: DayAheadInstance, schedule: DayAheadSchedule) -> Figure:
         """A panel a cluster."""
         from optsched.analysis.day_ahead import draw
 
         return draw(instance, schedule)
+
+    def timeline(self, instance: DayAheadInstance, schedule: DayAheadSchedule) -> Timeline:
+        """The same as data, for a page."""
+        from optsched.analysis.page.day_ahead import timeline
+
+        return timeline(instance, schedule)
 
     def origins(self) -> Origins[DayAheadInstance]:
         """Scenarios of the paper, and tables of one's own."""

@@ -14,10 +14,12 @@ from optsched.schedules.deferrable import DeferrableSchedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.methods import Method
     from optsched.models.base import Model
     from optsched.origins import Origins
     from optsched.problems.size import ExactSize
+    from optsched.problems.terms.base import PricedTerms
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
 
@@ -85,11 +87,23 @@ class Deferrable(Family[DeferrableInstance, DeferrableSchedule]):
 
         return ONLINE
 
+    def priced_terms(self) -> PricedTerms[DeferrableInstance, DeferrableSchedule]:
+        """Work, delay, overload."""
+        from optsched.problems.terms.deferrable import TERMS
+
+        return TERMS
+
     def draw(self, instance: DeferrableInstance, schedule: DeferrableSchedule) -> Figure:
         """Cores in use, and a bar a job."""
         from optsched.analysis.deferrable import draw
 
         return draw(instance, schedule)
+
+    def timeline(self, instance: DeferrableInstance, schedule: DeferrableSchedule) -> Timeline:
+        """The same as data, for a page."""
+        from optsched.analysis.page.deferrable import timeline
+
+        return timeline(instance, schedule)
 
     def origins(self) -> Origins[DeferrableInstance]:
         """Scenarios of the paper, and tables of one's own."""

@@ -14,10 +14,12 @@ from optsched.schedules.geo import GeoSchedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.methods import Method
     from optsched.models.base import Model
     from optsched.origins import Origins
     from optsched.problems.size import ExactSize
+    from optsched.problems.terms.base import PricedTerms
     from optsched.problems.view import TimeIndexedView
     from optsched.rolling.online import Online
 
@@ -85,11 +87,23 @@ class Geo(Family[GeoInstance, GeoSchedule]):
 
         return ONLINE
 
+    def priced_terms(self) -> PricedTerms[GeoInstance, GeoSchedule]:
+        """Revenue, energy, transfers, carbon."""
+        from optsched.problems.terms.geo import TERMS
+
+        return TERMS
+
     def draw(self, instance: GeoInstance, schedule: GeoSchedule) -> Figure:
         """A panel a site."""
         from optsched.analysis.geo import draw
 
         return draw(instance, schedule)
+
+    def timeline(self, instance: GeoInstance, schedule: GeoSchedule) -> Timeline:
+        """The same as data, for a page."""
+        from optsched.analysis.page.geo import timeline
+
+        return timeline(instance, schedule)
 
     def origins(self) -> Origins[GeoInstance]:
         """Scenarios of the paper, and tables of one's own."""

@@ -14,10 +14,12 @@ from optsched.schedules.vcc import VccSchedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from optsched.analysis.page.timeline import Timeline
     from optsched.methods import Method
     from optsched.models.base import Model
     from optsched.origins import Origins
     from optsched.problems.size import ExactSize
+    from optsched.problems.terms.base import PricedTerms
     from optsched.rolling.online import Online
 
 
@@ -73,11 +75,23 @@ class Vcc(Family[VccInstance, VccSchedule]):
 
         return ONLINE
 
+    def priced_terms(self) -> PricedTerms[VccInstance, VccSchedule]:
+        """Carbon and penalties."""
+        from optsched.problems.terms.vcc import TERMS
+
+        return TERMS
+
     def draw(self, instance: VccInstance, schedule: VccSchedule) -> Figure:
         """Load under the cap."""
         from optsched.analysis.vcc import draw
 
         return draw(instance, schedule)
+
+    def timeline(self, instance: VccInstance, schedule: VccSchedule) -> Timeline:
+        """The same as data, for a page."""
+        from optsched.analysis.page.vcc import timeline
+
+        return timeline(instance, schedule)
 
     def origins(self) -> Origins[VccInstance]:
         """Scenarios of the paper, and tables of one's own."""

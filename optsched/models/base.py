@@ -62,6 +62,11 @@ class Model(PyomoModel, Generic[I, S]):
         return cls.of(instance)
 
     @classmethod
+    def whole(cls, instance: I) -> Model[I, S]:
+        """The same with every option in it, also those that no best schedule takes: for other objectives over its columns."""
+        return cls.of(instance)
+
+    @classmethod
     def refuses(cls, instance: I) -> str | None:
         """Why the formulation does not suit an instance, or None."""
         return None

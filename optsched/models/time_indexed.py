@@ -20,6 +20,13 @@ class TimeIndexed(Model[I, S]):
     """Base of the two ways to write a time-indexed program."""
 
     program: TimeIndexedProblem
+    prunes: ClassVar[bool] = True
+
+    @classmethod
+    def whole(cls, instance: I) -> Model[I, S]:
+        """Options that are worth nothing are kept."""
+        made: Model[I, S] = type(f"Whole{cls.__name__}", (cls,), {"prunes": False})(instance)
+        return made
 
     @abstractmethod
     def options(self) -> TimeIndexedProblem:
@@ -40,7 +47,7 @@ class TimeIndexed(Model[I, S]):
     def build(self) -> None:
         """Binary choices, at most one a job, the loads, and the objective."""
         full = self.options()
-        keep = full.worthwhile()
+        keep = full.worthwhile() if self.prunes else np.ones(len(full), dtype=bool)
         self.kept = np.flatnonzero(keep)
         self.program = program = full.where(keep).in_units()
         m = self.pyomo

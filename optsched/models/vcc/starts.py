@@ -28,6 +28,13 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
     """
 
     name: ClassVar[str] = "starts"
+    prunes: ClassVar[bool] = True
+
+    @classmethod
+    def whole(cls, instance: VccInstance) -> Model[VccInstance, VccSchedule]:
+        """Columns of waiting that costs nothing are kept."""
+        made: Model[VccInstance, VccSchedule] = type(f"Whole{cls.__name__}", (cls,), {"prunes": False})(instance)
+        return made
 
     @classmethod
     def refuses(cls, instance: VccInstance) -> str | None:
@@ -99,7 +106,7 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
                 if (i, t) in m.begun:
                     priced[i, t] = priced.get((i, t), 0.0) - charge
                 constant += charge if (i, t) in m.begun else 0.0
-        m.waits = pyo.Var([key for key, price in priced.items() if price], bounds=(0, 1))
+        m.waits = pyo.Var([key for key, price in priced.items() if price or not self.prunes], bounds=(0, 1))
         self.implied_integers += list(m.waits.values())
         for key, variable in m.waits.items():
             self._row(m.begun[key] + variable, 1, 1)
