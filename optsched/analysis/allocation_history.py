@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import groupby
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.analysis.allocation_levels import cost_rate, done_s, gpus_of, jobs_there, stretches
 from optsched.analysis.heading import BESIDE, put_heading, short
 from optsched.analysis.in_use import MOST_LANES, Span, draw_in_use, lanes_in, shade_nodes
 from optsched.analysis.marks import BLUE, LEGEND, ORANGE, bars, due_key, fill_of, late_bars, late_key, legible, run_key
@@ -16,7 +16,6 @@ from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.allocation import AllocationInstance
 from optsched.report import number
 from optsched.schedules.allocation import AllocationHistory, Run, evaluate
-from optsched.schedules.allocation.history import levels_by_node
 
 MOST_ROWS = 60  # jobs, up to which each has a row
 WIDTH_IN = 9.5
@@ -54,7 +53,7 @@ def draw(instance: AllocationInstance, history: AllocationHistory) -> Figure:
         _queue(panels[1], instance, history, time, end)
     _cost(panels[2], instance, history, time)
     time.frame(panels[2], end, spare=0.01)
-    done = _done(history)
+    done = done_s(history)
     tardy = sum(done[job.id] > job.due_s for job in instance.jobs if job.id in done)
     judged = evaluate(instance, history)
     money = ", ".join(f"{name} {number(value)}" for name, value in judged.components.items())
@@ -73,9 +72,9 @@ def _nodes(
     base = 0
     blocks: list[tuple[float, float, float, Run]] = []  # middle, height, seconds after the due date, run
     for node in instance.nodes:
-        for run, lanes in _lanes(on_node[node.id], node.gpus):
+        for run, lanes in gpus_of(on_node[node.id], node.gpus):
             late = max(0.0, run.end_s - max(run.start_s, due[run.job]))
-            for k, (low, count) in enumerate(_blocks(lanes)):
+            for k, (low, count) in enumerate(stretches(lanes)):
                 middle = base + low + count / 2
                 blocks.append((middle, count - 0.1, late, run))
                 if k == 0 and legible((run.end_s - run.start_s) / end * WIDTH_IN, run.job):
@@ -93,40 +92,12 @@ def _nodes(
     axes.legend(handles=[run_key("run of a job"), late_key()], ncols=2, **LEGEND)
 
 
-def _lanes(runs: list[Run], gpus: int) -> list[tuple[Run, list[int]]]:
-    """The GPUs of each run, by start: those that the job had last if they are free, else the lowest that are free."""
-    free_from, last, found = [0.0] * gpus, dict[str, list[int]](), []
-    for run in runs:
-        free = [lane for lane in range(gpus) if free_from[lane] <= run.start_s]
-        before = last.get(run.job, [])
-        lanes = sorted(sorted(free, key=lambda lane: (lane not in before, lane))[: run.gpus])
-        for lane in lanes:
-            free_from[lane] = run.end_s
-        last[run.job] = lanes
-        found.append((run, lanes))
-    return found
-
-
-def _blocks(lanes: list[int]) -> list[tuple[int, int]]:
-    """(first lane, number of lanes) of each stretch of neighbours."""
-    stretches = [[lane for _, lane in group] for _, group in groupby(enumerate(lanes), key=lambda pair: pair[1] - pair[0])]
-    return [(stretch[0], len(stretch)) for stretch in stretches]
-
-
-def _done(history: AllocationHistory) -> dict[str, float]:
-    """When each job ended, in seconds."""
-    done: dict[str, float] = {}
-    for run in history.runs:
-        done[run.job] = max(done.get(run.job, 0.0), run.end_s)
-    return done
-
-
 def _jobs(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis, end: float) -> None:
     rows = {job.id: row for row, job in enumerate(instance.jobs)}
     begin, stop = (time.at([getattr(run, f) for run in history.runs]) for f in ("start_s", "end_s"))
     at = [rows[run.job] for run in history.runs]
     bars(axes, begin, stop - begin, at, 0.62, facecolor=[fill_of(row) for row in at], lw=0, gid="runs")
-    done = _done(history)
+    done = done_s(history)
     submit, due = (np.array([getattr(job, f) for job in instance.jobs], dtype=float) for f in ("submit_s", "due_s"))
     ended = np.array([done.get(job.id, 0.0) for job in instance.jobs])
     since, row = np.maximum(due, 0), np.arange(len(rows))
@@ -145,17 +116,8 @@ def _jobs(axes: Axes, instance: AllocationInstance, history: AllocationHistory, 
 
 def _queue(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis, end: float) -> None:
     """How many jobs wait (submitted, not done, not running) and run."""
-    done = _done(history)
-    events: dict[float, list[int]] = defaultdict(lambda: [0, 0])  # changes of those there and of those that run
-    for job in instance.jobs:
-        events[job.submit_s][0] += 1
-        events[max(job.submit_s, done.get(job.id, max(end, job.submit_s)))][0] -= 1
-    for run in history.runs:
-        events[run.start_s][1] += 1
-        events[run.end_s][1] -= 1
-    times = sorted(events)
-    there, running = np.cumsum([events[t] for t in times], axis=0).T
-    there, edges = np.maximum(running, there), time.at(times)
+    times, there, running = jobs_there(instance, history, end)
+    edges = time.at(times)
     if len(times) > 1:
         axes.stairs(running[:-1], edges, fill=True, color=BLUE, label="jobs running")
         axes.stairs(there[:-1], edges, baseline=running[:-1], fill=True, color=ORANGE, label="jobs waiting")
@@ -166,16 +128,8 @@ def _queue(axes: Axes, instance: AllocationInstance, history: AllocationHistory,
 
 def _cost(axes: Axes, instance: AllocationInstance, history: AllocationHistory, time: TimeAxis) -> None:
     """Cost rate of all nodes: each pays its rate while 1..G of its GPUs are in use."""
-    kinds = {node.id: instance.gpu_types[node.gpu_type].node_cost_per_h for node in instance.nodes}
-    change: dict[float, float] = defaultdict(float)
-    for node, levels in levels_by_node(history).items():
-        for start, end, used in levels:
-            rate = kinds[node][used - 1] if used else 0.0
-            change[start] += rate
-            change[end] -= rate
-    times = sorted(change)
-    if times:
-        rates = np.maximum(0.0, np.cumsum([change[t] for t in times])[:-1])
+    times, rates = cost_rate(instance, history)
+    if len(times):
         axes.stairs(rates, time.at(times), fill=True, color=ORANGE, label="cost rate of nodes in use")
         axes.legend(**LEGEND)
     axes.set_ylim(bottom=0)

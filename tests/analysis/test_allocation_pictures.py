@@ -8,7 +8,7 @@ import pytest
 
 import optsched
 from optsched.analysis import allocation
-from optsched.analysis.allocation_history import _blocks, _lanes
+from optsched.analysis.allocation_levels import gpus_of, stretches
 from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
 from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Assignment, Run
 from tests.analysis.test_pictures import bars, draw, legend, stairs, title
@@ -127,7 +127,7 @@ def test_a_replay_of_many_nodes_and_jobs_counts_them() -> None:
 
 def test_lanes_keep_a_job_where_it_was() -> None:
     runs = [("a", 1, 0, 5), ("b", 1, 0, 9), ("c", 1, 0, 5), ("d", 2, 5, 9), ("b", 1, 9, 12)]
-    placed = _lanes([Run(job=j, node="n", gpus=g, start_s=s, end_s=e) for j, g, s, e in runs], gpus=3)
+    placed = gpus_of([Run(job=j, node="n", gpus=g, start_s=s, end_s=e) for j, g, s, e in runs], gpus=3)
     assert [lanes for _, lanes in placed] == [[0], [1], [2], [0, 2], [1]]
-    assert _blocks([0, 2]) == [(0, 1), (2, 1)]
-    assert _blocks([1, 2, 3]) == [(1, 3)]
+    assert stretches([0, 2]) == [(0, 1), (2, 1)]
+    assert stretches([1, 2, 3]) == [(1, 3)]

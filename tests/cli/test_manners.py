@@ -199,6 +199,7 @@ def test_every_verb_has_json(examples: Path, tmp_path: Path) -> None:
         "methods": [],
         "plot": [result, "-o", tmp_path / "x.svg"],
         "prices": [result],
+        "report": [result, "-o", tmp_path / "x.html"],
         "replay": [geo, "--policy", "local-fcfs", "--no-bound"],
         "schema": ["geo"],
         "solve": [geo],
