@@ -89,11 +89,11 @@ def test_bars_are_hovered(page: Page, written: Written) -> None:
     point(page, 0, 0.1, 0.25)  # the first hour, the first of two rows
     assert page.text(".tip b") == "short"
     said = page.text(".tip")
-    for words in ("run\n0:00 h to 1:00 h", "cores\n4", "waits\n0 s", "latest start\n2:00 h"):
+    for words in ("run, 0:00 h to 1:00 h", "cores\n4", "waits\n0 s", "latest start\n2:00 h"):
         assert words in said
     point(page, 0, 0.6, 0.75)
     assert page.text(".tip b") == HOSTILE
-    assert "run\n1:00 h to 4:00 h" in page.text(".tip")
+    assert "run, 1:00 h to 4:00 h" in page.text(".tip")
     assert "waits\n60 min" in page.text(".tip")
     point(page, 1, 0.6, 0.5)
     assert "load\n2 cores" in page.text(".tip")
@@ -185,8 +185,22 @@ def test_light_and_dark(page: Page, written: Written) -> None:
     assert page.text("#theme") == "Light"
     page.first("#theme").click()
     assert page.run(paper) == light
+
+
+def test_paper_is_light_and_narrow(page: Page, written: Written, examples: Any) -> None:
+    instance = optsched.load(examples / "geo-small.json")
+    page.prefers("dark")
+    page.open(written([optsched.solve(instance, "exact", time_limit=60)], [instance]))
     page.run("dispatchEvent(new Event('beforeprint'))")
     assert page.run("return document.documentElement.dataset.theme") == "light"
+    assert page.run("return Math.max(...[...document.querySelectorAll('.main-svg')].map((svg) => svg.clientWidth))") <= 700
+    assert page.run("return document.querySelectorAll('.plot .main-svg').length >= 9"), (
+        "all pictures are drawn, not only those seen"
+    )
+    page.shot("paper")
+    page.run("dispatchEvent(new Event('afterprint'))")
+    assert page.run("return document.documentElement.dataset.theme") == "dark"
+    assert page.run("return document.querySelector('.main-svg').clientWidth") > 700
 
 
 def test_tables_are_sorted_and_results_switched(page: Page, written: Written, examples: Any) -> None:

@@ -49,7 +49,7 @@ class Figure {
 
   kinds() {
     const used = new Set(this.bars.kind);
-    const kinds = this.bars.kinds.map(({ name, role }, i) => ({ name, i, swatch: `var(--${role === "job" ? "job0" : role})`, kind: role === "late" || role === "left" ? "hatched" : "area" }));
+    const kinds = this.bars.kinds.map(({ name, role }, i) => ({ name, i, swatch: `var(--${role === "job" ? "job0" : role})`, kind: { late: "hatched over-bar", left: "hatched" }[role] ?? "area" }));
     this.drawn = kinds.filter(({ i }) => used.has(i));
     const marks = this.bars.marks.map(({ name }) => ({ name, swatch: "var(--ink)", kind: "upright" }));
     return [...this.drawn, ...marks];

@@ -48,9 +48,18 @@ for (const link of document.querySelectorAll("[data-show]")) {
     if (tab) choose(tab);
   });
 }
-// paper is white and narrow
-addEventListener("beforeprint", () => { setTheme("light"); document.querySelectorAll("main details").forEach((box) => { if (!box.classList.contains("jobs")) box.open = true; }); });
-addEventListener("afterprint", () => setTheme(preferred()));
+// paper is white and narrow, and shows what nobody has scrolled to
+addEventListener("beforeprint", () => {
+  root.classList.add("paper");
+  setTheme("light");
+  for (const box of document.querySelectorAll("main details:not(.jobs)")) box.open = true;
+  visible(document);
+});
+addEventListener("afterprint", () => {
+  root.classList.remove("paper");
+  setTheme(preferred());
+  visible(document);
+});
 // what is far down waits until it is near
 const watch = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) if (isIntersecting) drawn(target);

@@ -55,12 +55,17 @@ class Tip {
 
   bar(panel, i, at, y) {
     const { bars, data } = this.figure;
-    const from = moment(data.time, this.figure.at(bars.begin[i])), to = moment(data.time, this.figure.at(bars.end[i]));
-    const rows = [[bars.kinds[bars.kind[i]].name, `${from} to ${to}`]];
-    for (const column of bars.own) rows.push([column.label, told(column, i, data.time)]);
-    for (const column of bars.jobs.slice(1)) rows.push([column.label, told(column, bars.job[i], data.time)]);
+    const { time } = data, from = moment(time, this.figure.at(bars.begin[i])), to = moment(time, this.figure.at(bars.end[i]));
+    const until = time.dated && to.slice(0, 10) === from.slice(0, 10) ? to.slice(11) : to;
+    const when = element("div", {}, `${bars.kinds[bars.kind[i]].name}, ${from} to ${until}`);
+    const same = ({ label }, value) => (label === "start" && value === from) || (label === "end" && value === to);
+    const rows = bars.own.map((column) => [column.label, told(column, i, time)]);
+    for (const column of bars.jobs.slice(1)) {
+      const value = told(column, bars.job[i], time);
+      if (!same(column, value)) rows.push([column.label, value]);
+    }
     const lines = rows.filter(([, value]) => value !== null).map(([label, value]) => this.row(label, value));
-    this.put([element("b", {}, short(bars.jobs[0].values[bars.job[i]], 80)), element("dl", {}, ...lines)], panel, at, y);
+    this.put([element("b", {}, short(bars.jobs[0].values[bars.job[i]], 80)), when, element("dl", {}, ...lines)], panel, at, y);
     const outer = this.figure.host.getBoundingClientRect(), inner = panel.plot.getBoundingClientRect(), area = this.figure.area(panel);
     const within = (value, low, size) => Math.min(Math.max(value, low), low + size);
     const [x0, x1] = [bars.begin[i], bars.end[i]].map((s) => within(this.figure.x(panel, this.figure.at(s)), area.left, area.width));
