@@ -336,9 +336,7 @@ def replay(
     from optsched.rolling.policy import Settings
 
     expect_instance(instance)
-    settings = Settings(
-        read_seconds(window_s), read_seconds(replan_s), read_seconds(budget_s), history, None if guard else False
-    )
+    settings = Settings(*map(read_seconds, (window_s, replan_s, budget_s)), history, None if guard else False)
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 

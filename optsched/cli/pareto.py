@@ -30,8 +30,8 @@ EPILOG = """\b
 Examples:
   optsched pareto x.json
   optsched pareto geo.json --axes cost,carbon -o front.png
-  optsched pareto vcc.json --axes carbon,service --points 20 --time-limit 5m -o front.json -o front.pdf
-  optsched pareto alloc.json --axes energy,tardiness+postponement --gap 1% -o front.csv
+  optsched pareto vcc.json --points 20 --time-limit 5m -o front.json
+  optsched pareto alloc.json --axes energy,tardiness --gap 1% -o front.csv
 """
 TABLES = (".csv", ".parquet", ".json")
 
@@ -170,5 +170,4 @@ def _show(front: Front) -> None:
     beaten = f"no schedule beats the front by more than {percent(front.gap)} of its extent on both axes at once"
     none = "none: no schedule beats the front" if front.complete else beaten
     say(out, f"gap    {'nothing bounds the front' if front.gap is None else none}")
-    kind = "limits on an axis solved exactly" if front.exact else "weighted sums only: what no weighting prefers is not found"
-    say(out, f"ended  {front.says} ({front.solves} programs, {front.seconds:.1f} s; {kind})")
+    say(out, f"ended  {front.says} ({front.solves} programs, {front.seconds:.1f} s; {front.found_by})")

@@ -197,6 +197,7 @@ def test_every_verb_has_json(examples: Path, tmp_path: Path) -> None:
         "generate": ["osdec", "-o", tmp_path / "x.json"],
         "import": ["signals", geo, tmp_path / "s.csv", "-o", tmp_path / "y.json"],
         "methods": [],
+        "pareto": [examples / "deferrable-small.json", "--points", "3"],
         "plot": [result, "-o", tmp_path / "x.svg"],
         "prices": [result],
         "report": [result, "-o", tmp_path / "x.html"],

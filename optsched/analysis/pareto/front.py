@@ -107,6 +107,15 @@ class Front:
         """Why it ended, in a few words."""
         return ENDED[self.ended]
 
+    @property
+    def found_by(self) -> str:
+        """What kind of points can be missing, in a few words."""
+        if self.exact:
+            return "limits on an axis solved exactly"
+        if self.traded.priced.discrete:
+            return "weighted sums only: what no weighting prefers is not found"
+        return "weighted sums; whatever lies between two points is a mix of their schedules"
+
     def to_frame(self) -> pd.DataFrame:
         """A row a point.
 

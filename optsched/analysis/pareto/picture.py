@@ -78,7 +78,7 @@ def words(front: Front) -> str:
     count = f"{len(front.points)} point{'s' * (len(front.points) != 1)}"
     if front.complete:
         return f"{count}, proven complete"
-    found = "" if front.exact else ", supported points only"
+    found = "" if front.exact or not front.traded.priced.discrete else ", supported points only"
     gap = "nothing bounds them" if front.gap is None else f"none is beaten by more than {percent(front.gap)} of the extent"
     return f"{count}{found}; {gap}"
 

@@ -329,6 +329,7 @@ class _Search:
         for axis, cost in enumerate(found.costs):
             least = self.region.least(axis, found.costs[1 - axis])
             least = cost if cost - least <= PROVEN * (unit[axis] + abs(cost)) else least
+            least = 0.0 if -PROVEN * unit[axis] <= least < 0 else least
             bounds.append(self.traded.axes[axis].sign * least + 0.0 if isfinite(least) else None)
         depth = self.region.depth(found.costs, unit)
         objective = evaluate(self.traded.instance, found.schedule).objective
