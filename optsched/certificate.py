@@ -125,9 +125,12 @@ def settled(
 
 def beats(instance: Instance, objective: float, bound: float | None) -> bool:
     """Whether an objective lies beyond a bound."""
-    if bound is None:
-        return False
-    better = bound - objective if instance.sense == "minimize" else objective - bound
+    return bound is not None and beyond(objective, bound, instance.sense == "minimize")
+
+
+def beyond(objective: float, bound: float, minimised: bool) -> bool:
+    """Whether an objective is better than a bound says is possible."""
+    better = bound - objective if minimised else objective - bound
     return better > PROVEN * abs(objective)
 
 

@@ -115,6 +115,25 @@ def read_seed(value: object) -> int:
     return seed
 
 
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Several seeds from text: ``"0-9"``, ``"1,5,7"``, ``"0-3,8"``.
+
+    Raises
+    ------
+    OptschedError
+        It is no such list, or names none or one twice.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        if not first.isdecimal() or (dash and not (last.isdecimal() and int(last) >= int(first))):
+            raise OptschedError(f"seeds are whole numbers as in 0-9 or 1,5,7, got {text!r:.60}")
+        found += range(int(first), int(last or first) + 1)
+    if len(set(found)) < len(found):
+        raise OptschedError(f"seeds {text!r:.60} name one twice")
+    return tuple(found)
+
+
 def read_options(value: object) -> dict[str, object]:
     """Options by name.
 

@@ -62,6 +62,7 @@ def compare(
     guard: bool = True,
     log: Tell | None = None,
     progress: Tell | None = None,
+    keep: Callable[[Result], None] | None = None,
 ) -> pd.DataFrame:
     """Solve by methods and replay under policies, each against the best bound that is proven for it.
 
@@ -87,6 +88,8 @@ def compare(
         says why.
     forecast, period_s, window_s, replan_s, budget_s, history, guard, log, progress
         Of all replays, as `optsched.replay` takes them; of these, policies are given what they take.
+    keep
+        Called with each result as it comes, for its schedule and its incumbents.
 
     Returns
     -------
@@ -100,7 +103,9 @@ def compare(
         - ``kind`` (``offline`` or ``online``), ``termination``, ``seconds`` of wall time, and ``instance``;
         - ``decisions``, ``fallbacks`` and ``out_of_time`` of a replay: how often the policy decided, how often a simple rule
           had to, and how many of these because a budget was spent; ``overruled``: how often a guard let a rule decide;
-        - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one.
+        - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one;
+        - ``seed``, ``sense`` (``minimize`` or ``maximize``), ``objective_kind`` (``proxy``, ``realised`` or None), and the
+          components of the objective by name.
 
     Raises
     ------
@@ -139,7 +144,12 @@ def compare(
             if result.termination == "interrupted":
                 raise KeyboardInterrupt
             solved.append(result)
-        played.extend(how(player, log=log, progress=progress) for player in players)
+            if keep is not None:
+                keep(result)
+        for player in players:
+            played.append(how(player, log=log, progress=progress))
+            if keep is not None:
+                keep(played[-1])
         if played and known is None:
             known = quick_bound(instance, seconds=0)  # without a clock: equal seeds, equal tables
     except KeyboardInterrupt as stopped:
@@ -165,7 +175,7 @@ def broken_row(instance: Instance, named: object, seconds: float, error: Optsche
     LOGGER.warning("%s failed: %s", name, error)
     told: Row = {"name": name, "objective": None, "bound": None, "gap": None, "kind": "offline", "termination": "error"}
     told |= {"seconds": seconds, "instance": instance.name}
-    return told | dict.fromkeys((*COUNTED, *METRICS))
+    return told | dict.fromkeys((*COUNTED, *METRICS, "seed")) | {"sense": instance.sense, "objective_kind": None}
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
@@ -250,4 +260,6 @@ def row(instance: Instance, kind: str, name: str, result: Result, bounds: dict[s
         "instance": instance.name,
     }
     told |= {word: figures.get(word) for word in COUNTED}
-    return told | {word: found.get(word) for word in METRICS}
+    told |= {word: found.get(word) for word in METRICS}
+    told |= {"seed": result.seed, "sense": instance.sense, "objective_kind": result.objective_kind}
+    return told | (dict(result.components) if own else {})

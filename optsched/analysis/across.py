@@ -1,0 +1,102 @@
+"""Methods and policies on many instances and with many seeds: one tidy table against the best bound of each instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from optsched.analysis.gaps import AnyMethod, Interrupted, compare
+from optsched.certificate import beyond, relative_gap
+from optsched.errors import CertificateError
+from optsched.instances.base import Instance
+from optsched.quantities import read_seed
+from optsched.rolling.policy import AnyPolicy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def compare_all(
+    instances: Iterable[Instance],
+    methods: Sequence[AnyMethod] = (),
+    policies: Sequence[str | AnyPolicy] = (),
+    *,
+    seeds: Iterable[int] = (0,),
+    forecasts: Sequence[str] = ("perfect",),
+    **how: Any,
+) -> pd.DataFrame:
+    """`compare` on every instance with every seed; policies under every forecast.
+
+    Parameters
+    ----------
+    instances
+        Of one family or of several.
+    methods, policies, how
+        As `compare` takes them.
+    seeds
+        Of methods, policies and forecasts' noise.
+    forecasts
+        What policies believe; a column ``forecast`` says which.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `compare`, each against the best bound that any row of its instance has.
+
+    Raises
+    ------
+    Interrupted
+        With the table so far.
+    """
+    from optsched.analysis.table import Table
+
+    done: list[pd.DataFrame] = []
+    for instance in instances:
+        own: list[pd.DataFrame] = []
+        try:
+            for seed in map(read_seed, seeds):
+                for i, forecast in enumerate(forecasts if policies else forecasts[:1]):
+                    offline = methods if i == 0 else ()
+                    table = compare(instance, offline, policies, seed=seed, forecast=forecast, **how)
+                    own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
+        except Interrupted as stopped:
+            own.append(stopped.table)
+            raise Interrupted(Table(_joined([*done, held_together(_joined(own))]))) from stopped
+        done.append(held_together(_joined(own)))
+    return Table(_joined(done))
+
+
+def held_together(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one instance, each against the tightest bound that any of them has for what it is judged by.
+
+    Raises
+    ------
+    CertificateError
+        A schedule beats a bound that another row has proven: one of the two is wrong.
+    """
+    rows = rows.astype({"bound": float, "gap": float})
+    for _, part in rows.groupby("objective_kind", dropna=False):
+        bounds, minimised = part["bound"].dropna(), bool((part["sense"] == "minimize").all())
+        if bounds.empty:
+            continue
+        bound = float(bounds.max() if minimised else bounds.min())
+        for i, objective in part["objective"].dropna().items():
+            if beyond(objective, bound, minimised):
+                who, instance = part.at[i, "name"], part.at[i, "instance"]
+                raise CertificateError(f"{instance}: {who} has {objective:.9g}, which the proven bound {bound:.9g} excludes")
+        rows.loc[part.index, "bound"] = bound
+        own = part["objective"].astype(float).dropna()
+        rows.loc[part.index, "gap"] = None
+        rows.loc[own.index, "gap"] = [relative_gap(value, bound) for value in own]
+    return rows
+
+
+def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    given = [part for part in parts if len(part)]
+    if not given:
+        return pd.DataFrame()
+    columns = list(dict.fromkeys(name for part in given for name in part.columns))
+    rows = [row for part in given for row in part.to_dict("records")]  # concat would warn of columns without values
+    return pd.DataFrame(rows, columns=columns)

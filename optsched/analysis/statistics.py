@@ -1,0 +1,142 @@
+"""What a table of gaps says in the mean: intervals, ranks, paired differences, and profiles.
+
+Rows of one instance are not independent, whatever their seeds: what is resampled is instances, each with all of its rows, so
+that every method is judged on the same ones (a paired bootstrap).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+LEAST = 2  # instances that an interval needs
+TIED = 1e-9  # of a gap: closer ones share their rank
+
+
+def by_instance(table: pd.DataFrame, value: str = "gap") -> pd.DataFrame:
+    """A row an instance, a column a method: the mean over seeds; NaN where any of its rows has none.
+
+    Parameters
+    ----------
+    table
+        As `compare` and sweeps return it.
+    value
+        A column of numbers.
+    """
+    label, instance = labels(table), identity(table)
+    grouped = table[value].astype(float).groupby([instance, label], sort=False)
+    return grouped.agg(lambda part: part.mean(skipna=False)).unstack().reindex(columns=list(dict.fromkeys(label)))
+
+
+def labels(table: pd.DataFrame) -> pd.Series:
+    """The name of each row, with options and forecast where there are several of the name."""
+    label = table["name"].astype(str)
+    for column, word in (("options", " {}"), ("forecast", " @ {}")):
+        if column in table:
+            several = table.groupby("name")[column].transform(lambda part: part.dropna().nunique()) > 1
+            extra = table[column].map(lambda value, word=word: word.format(value) if isinstance(value, str) and value else "")
+            label = label.where(~several, label + extra)
+    offline_too = table.groupby(label)["kind"].transform("nunique") > 1
+    return label.where(~(offline_too & (table["kind"] == "online")), label + " (online)")
+
+
+def identity(table: pd.DataFrame) -> pd.Series:
+    """What tells instances apart: their sha256 where the table has it, else their names."""
+    return table["sha256"] if "sha256" in table else table["instance"]
+
+
+def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float] | None:
+    """The 95 % bootstrap interval of a mean (percentiles).
+
+    Parameters
+    ----------
+    values
+        One an instance, shape (n,).
+    resamples, seed
+        How often it is drawn with replacement, and of that.
+
+    Returns
+    -------
+    None for fewer than two.
+    """
+    if len(values) < LEAST:
+        return None
+    drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
+    """A row a method or policy, the best mean rank first.
+
+    Parameters
+    ----------
+    table
+        As `compare` and sweeps return it.
+    resamples, seed
+        Of the intervals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``name``; ``instances`` that it has a gap on; ``missing`` ones, where it failed or nothing is proven: these are in no
+        mean; ``mean``, ``low``, ``high`` (95 % of the mean) and ``worst`` gap; ``rank``, the mean over the instances that all
+        have a gap on, of 1 for the least; ``ahead`` and ``ahead_low``, ``ahead_high``: by how much its gap is below that of the
+        first row on the same instances, in the mean, negative where it is behind; ``seconds``, the mean.
+    """
+    import pandas as pd
+
+    gaps, seconds = by_instance(table), by_instance(table, "seconds")
+    whole = gaps.dropna()
+    ranks = whole.div(TIED).round().rank(axis=1).mean()
+    order = sorted(gaps.columns, key=lambda name: (np.isnan(ranks[name]), ranks[name], gaps[name].mean()))
+    rows = []
+    for name in order:
+        own = gaps[name].dropna()
+        pair = (gaps[order[0]] - gaps[name]).dropna().to_numpy()
+        low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
+        below, above = interval(pair, resamples, seed) or (None, None)
+        told = {"name": name, "instances": len(own), "missing": len(gaps) - len(own), "mean": own.mean(), "low": low}
+        told |= {"high": high, "worst": own.max(), "rank": ranks[name], "ahead": pair.mean() if len(pair) else None}
+        rows.append(told | {"ahead_low": below, "ahead_high": above, "seconds": seconds[name].mean()})
+    return pd.DataFrame(rows)
+
+
+def performance_profile(table: pd.DataFrame, by: str = "seconds") -> dict[str, tuple[Floats, Floats]]:
+    """Dolan and Moré's performance profile (2002): the share of instances on which a method is within a factor of the best.
+
+    Parameters
+    ----------
+    table
+        As `compare` and sweeps return it.
+    by
+        A column that is the better the smaller: ``seconds``, or ``gap`` (the factor is then of 1 + gap, i.e. of the cost).
+
+    Returns
+    -------
+    By name, factors from 1 on and the share of instances that are reached by each, both shape (n,), n as many as it has.
+
+    Raises
+    ------
+    OptschedError
+        There is no such figure in the table.
+    """
+    values = by_instance(table, by)
+    if values.empty or values.isna().all(axis=None):
+        raise OptschedError(f"a profile needs {by} of at least one row")
+    cost = values + 1 if by == "gap" else values.clip(lower=1e-9)
+    ratios = cost.div(cost.min(axis=1), axis=0)
+    found = {}
+    for name in ratios:
+        reached = np.sort(ratios[name].dropna().to_numpy())
+        found[str(name)] = (reached, np.arange(1, len(reached) + 1) / len(ratios))
+    return found

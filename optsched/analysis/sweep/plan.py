@@ -1,0 +1,196 @@
+"""What a sweep runs: a TOML file of instances, methods and policies, every list of which is an axis of the grid."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from glob import glob
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from optsched.analysis.sweep.trial import Identity, Trial
+from optsched.errors import InputError, OptschedError
+from optsched.files import read_bytes
+from optsched.instances.base import Data
+from optsched.instances.files import validated
+from optsched.quantities import read_seconds, read_seeds
+
+SEEDED = "seed"  # the axis of recipes that may be written as 0-9
+
+
+def _several(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+def _named(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _seeds(value: object) -> object:
+    return list(read_seeds(value)) if isinstance(value, str) else _several(value)
+
+
+Axis = Annotated[list[Any], BeforeValidator(_several)]
+
+
+class Source(Data):
+    """Instances: files by pattern, or a recipe with its axes.
+
+    Attributes
+    ----------
+    files
+        Patterns such as ``cases/*.json``.
+    recipe
+        What is typed after ``optsched``, e.g. ``generate masac --jobs {jobs} --seed {seed}``; every other key of the table is an
+        axis, a value or several.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    files: Axis = Field(default_factory=list)
+    recipe: str | None = None
+
+    def recipes(self) -> list[str]:
+        """One of each instance.
+
+        Raises
+        ------
+        OptschedError : no file, or axes that are not those of the recipe.
+        """
+        found: list[str] = []
+        for pattern in self.files:
+            named = sorted(glob(str(pattern), recursive=True))
+            if not named:
+                raise OptschedError(f"no file is called {pattern!r}")
+            found += named
+        axes = dict(self.model_extra or {})
+        if self.recipe is None:
+            if axes or not found:
+                raise OptschedError(f"instances have files, or a recipe{' for ' + ', '.join(axes) if axes else ''}")
+            return found
+        used = {name for _, name, _, _ in string.Formatter().parse(self.recipe) if name is not None}
+        if used != set(axes):
+            odd = ", ".join(sorted(used ^ set(axes)))
+            raise OptschedError(f"recipe {self.recipe!r}: {odd}: every {{name}} in it needs an axis, and the other way round")
+        values = [_seeds(value) if name == SEEDED else _several(value) for name, value in axes.items()]
+        return found + [self.recipe.format(**dict(zip(axes, point, strict=True))) for point in product(*values)]  # type: ignore[arg-type]
+
+
+class MethodSpec(Data):
+    """A method, with every combination of its options."""
+
+    name: str
+    options: dict[str, Axis] = Field(default_factory=dict)
+
+
+class PolicySpec(Data):
+    """A policy, with every combination of what `optsched.replay` takes."""
+
+    name: str
+    forecast: Axis = Field(default_factory=lambda: ["perfect"])
+    period_s: Axis = Field(default_factory=list)
+    window_s: Axis = Field(default_factory=list)
+    replan_s: Axis = Field(default_factory=list)
+    budget_s: Axis = Field(default_factory=list)
+    guard: Axis = Field(default_factory=list)
+
+    def axes(self) -> dict[str, list[Any]]:
+        """Those that are given."""
+        return {name: value for name in type(self).model_fields if name != "name" and (value := getattr(self, name))}
+
+
+class Plan(Data):
+    """A sweep.
+
+    Attributes
+    ----------
+    instances, methods, policies
+        All of each on all of the first.
+    seeds
+        Of methods and policies: ``"0-9"``, or a list.
+    time_limit
+        Of each run of a method, e.g. ``"60s"``.
+    """
+
+    instances: list[Source] = Field(min_length=1)
+    methods: list[Annotated[MethodSpec, BeforeValidator(_named)]] = Field(default_factory=list)
+    policies: list[Annotated[PolicySpec, BeforeValidator(_named)]] = Field(default_factory=list)
+    seeds: Annotated[list[int], BeforeValidator(_seeds)] = Field(default_factory=lambda: [0])
+    time_limit: str | float | None = "60s"
+
+    def recipes(self) -> list[str]:
+        """Of all instances, each once."""
+        return list(dict.fromkeys(recipe for source in self.instances for recipe in source.recipes()))
+
+    def trials(self, instances: Iterable[Identity]) -> list[Trial]:
+        """All of the grid, instance by instance; a method that a family does not have is left out of its instances.
+
+        Raises
+        ------
+        OptschedError : a method, a policy or a setting that no instance can use.
+        """
+        limit, known = read_seconds(self.time_limit), list(instances)
+        unused = {spec.name: "" for spec in (*self.methods, *self.policies)}
+        found: list[Trial] = []
+        for identity in known:
+            if self.policies:
+                found.append(Trial(identity.recipe, identity.sha256, "bound", "quick"))
+            for kind, name, options in self._grid():
+                fault = _fault(kind, name, options, identity.problem)
+                if fault is not None:
+                    if name in unused:
+                        unused[name] = fault
+                    continue
+                unused.pop(name, None)
+                for seed in self.seeds:
+                    time = limit if kind == "offline" else None
+                    found.append(Trial(identity.recipe, identity.sha256, kind, name, options, seed, time))  # type: ignore[arg-type]
+        if unused and known:
+            raise OptschedError(next(iter(unused.values())))
+        return list({trial.key: trial for trial in found}.values())
+
+    def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+        for method in self.methods:
+            yield from (("offline", method.name, point) for point in _points(method.options))
+        for policy in self.policies:
+            yield from (("online", policy.name, point) for point in _points(policy.axes()))
+
+
+def _points(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, object]]:
+    return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
+
+
+def _fault(kind: str, name: str, options: Mapping[str, object], problem: str) -> str | None:
+    """Why a family's instances cannot be run so."""
+    from optsched.methods import method
+    from optsched.rolling.forecast import forecast
+    from optsched.rolling.policy import Settings, policy
+
+    try:
+        if kind == "offline":
+            method(name, problem, options=dict(options))
+        else:
+            told = [read_seconds(options.get(word)) for word in ("window_s", "replan_s", "budget_s")]  # type: ignore[arg-type]
+            policy(problem, name, Settings(*told))
+            forecast(str(options["forecast"]))
+    except OptschedError as error:
+        return str(error)
+    return None
+
+
+def read_plan(path: str | Path) -> Plan:
+    """The plan in a TOML file.
+
+    Raises
+    ------
+    InputError
+        With the place of what is wrong.
+    """
+    try:
+        raw = tomllib.loads(read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(path, "", f"is no TOML: {error}") from None
+    return validated(Plan, raw, path)

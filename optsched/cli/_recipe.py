@@ -1,0 +1,61 @@
+"""Instances from what is typed: a file, or the words of `optsched generate` or `optsched import`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import tempfile
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.errors import OptschedError
+
+if TYPE_CHECKING:
+    from optsched.instances.base import Instance
+
+MAKERS = ("generate", "import")
+REMEMBERED = 8  # instances a process keeps: the tasks of one come one after the other
+DATA = "OPTSCHED_DATA"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def built(recipe: str) -> Instance:
+    """The instance.
+
+    Parameters
+    ----------
+    recipe
+        The name of a file, or e.g. ``generate masac --jobs 40 --seed 3``; ``$OPTSCHED_DATA`` is where the traces are.
+
+    Raises
+    ------
+    OptschedError
+        It makes none; says why.
+    """
+    import optsched
+
+    words = shlex.split(recipe)
+    if not words or words[0] not in MAKERS:
+        return optsched.load(recipe)
+    if any(word in ("-o", "--output", "--json") or word.startswith("--output=") for word in words):
+        raise OptschedError(f"recipe {recipe!r}: where it goes is not its affair: leave -o and --json out")
+    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
+        made = Path(folder) / "made.json"
+        typed = [os.path.expandvars(word) for word in words[1:]]
+        group = import_module(f"optsched.cli.{words[0]}").command
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                group.main([*typed, "-o", str(made)], prog_name=f"optsched {words[0]}", standalone_mode=False)
+        except click.ClickException as error:
+            raise OptschedError(f"recipe {recipe!r}: {' '.join(error.format_message().split())}") from None
+        except OptschedError as error:
+            raise OptschedError(f"recipe {recipe!r}: {error}") from None
+        if not made.exists():
+            raise OptschedError(f"recipe {recipe!r} makes no instance")
+        return optsched.load(made)

@@ -1,0 +1,97 @@
+"""How comparisons of many runs look: what each is in the mean, and where a policy loses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from optsched.cli._lines import say
+from optsched.cli._show import number, percent
+from optsched.cli._table import Column, show
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "seconds")
+STEPS = {
+    "solver": "from the bound to the best schedule found offline",
+    "online": "not knowing what comes: rolling, perfect forecasts",
+    "forecast": "forecasts: rolling",
+    "policy": "another policy than rolling",
+}
+
+
+def points(value: float | None) -> str:
+    """A gap in per cent with two digits behind the point; nothing where it is not known."""
+    return "-" if value is None or value != value else f"{100 * value:.2f} %"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval."""
+    return "" if low is None or low != low else f"{points(low)} to {points(high)}"
+
+
+def show_summary(out: Console, table: pd.DataFrame) -> None:
+    """A row a method or policy, the best first; what is in no mean is told."""
+    from optsched.analysis.statistics import summary
+
+    rows, missing = [], []
+    for found in summary(table).to_dict("records"):
+        behind = "" if found["ahead"] is None or not rows else f"{points(-found['ahead'])}"
+        if behind and found["ahead_low"] is not None and found["ahead_low"] == found["ahead_low"]:
+            behind += f" ({span(-found['ahead_high'], -found['ahead_low'])})"
+        rank = "-" if found["rank"] != found["rank"] else f"{found['rank']:.2f}"
+        cells = [str(found["instances"]), points(found["mean"]), span(found["low"], found["high"]), points(found["worst"])]
+        rows.append([found["name"], *cells, rank, behind, f"{found['seconds']:.3g}"])
+        if found["missing"]:
+            missing.append((found["name"], found["missing"]))
+    show(out, [Column("name"), *(Column(name, right=True) for name in HEADS)], rows)
+    for name, count in missing:
+        instances = "an instance" if count == 1 else f"{count} instances"
+        say(out, f"* {name} has no gap on {instances}, where it failed or nothing is proven: in no mean, and not in the ranks")
+
+
+def show_rows(out: Console, table: pd.DataFrame) -> None:
+    """A row a run."""
+    from optsched.analysis.statistics import labels
+
+    several = table["seed"].nunique() > 1
+    columns = [Column("instance"), Column("name"), *([Column("seed", right=True)] if several else [])]
+    columns += [Column(name, right=True) for name in ("objective", "bound", "gap", "seconds")]
+    rows = []
+    for label, found in zip(labels(table), table.to_dict("records"), strict=True):
+        figures = [number(_given(found["objective"])), number(_given(found["bound"])), percent(_given(found["gap"]))]
+        seed = [str(found["seed"])] if several else []
+        rows.append([found["instance"], label, *seed, *figures, f"{found['seconds']:.2f}", ended(found)])
+    show(out, [*columns, Column("ended")], rows)
+
+
+def ended(found: dict[str, object]) -> str:
+    """How a run ended; what failed is told."""
+    if _given(found["objective"]) is None and found["kind"] == "online":
+        return "failed"
+    return str(found["termination"])
+
+
+def _given(value: object) -> float | None:
+    return None if value is None or value != value else float(value)  # type: ignore[arg-type]
+
+
+def show_loss(out: Console, table: pd.DataFrame) -> None:
+    """Where the gap of policies comes from, where `rolling` is among them."""
+    from optsched.analysis.loss import loss
+
+    steps = loss(table)
+    if not (steps["step"] == "online").any():
+        return
+    out.print()
+    say(out, "where the gap comes from, in points of it")
+    rows = []
+    for found in steps.to_dict("records"):
+        told = STEPS[found["step"]]
+        if found["step"] == "forecast":
+            told += f", {found['forecast']}"
+        if found["step"] == "policy":
+            told = f"{found['name']} instead of rolling" + (f", {found['forecast']}" if found["forecast"] != "perfect" else "")
+        rows.append([told, str(found["instances"]), points(found["mean"]), span(found["low"], found["high"])])
+    show(out, [Column("step"), Column("on", right=True), Column("mean", right=True), Column("95 %", right=True)], rows)

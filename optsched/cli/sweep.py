@@ -1,0 +1,156 @@
+"""`optsched sweep`: a grid of instances, methods and policies as independent tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli._frames import table_file, write_table
+from optsched.cli._lines import say, warn
+from optsched.cli._live import live
+from optsched.cli._show import console
+from optsched.cli._streams import aside
+from optsched.errors import InputError, OptschedError
+from optsched.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.analysis.sweep.driver import Tally
+
+EPILOG = """\b
+Example, as grid.toml:
+  seeds = "0-2"                      # of methods and policies
+  time_limit = "20s"                 # of each run of a method
+  methods = ["auto", "greedy"]
+  [[instances]]
+  recipe = "generate osdec --jobs {jobs} --seed {seed}"
+  jobs = [20, 40]
+  seed = "0-9"
+  [[instances]]
+  files = "instances/deferrable-*.json"
+  [[policies]]
+  name = "rolling"
+  forecast = ["perfect", "noisy:0.2"]
+
+\b
+Then:
+  optsched sweep grid.toml -o rows.parquet
+  optsched sweep grid.toml --workers 8            # goes on where it was stopped or killed
+  optsched sweep grid.toml --scheduler tcp://10.0.0.1:8786
+  optsched sweep grid.sqlite -o rows.csv          # what there is so far, without running anything
+"""
+
+
+@click.command("sweep", epilog=EPILOG, no_args_is_help=True)
+@click.argument("file", metavar="CONFIG.toml|STORE.sqlite", type=click.Path())
+@click.option("--store", "store_file", metavar="FILE", help="Where rows are kept. [default: CONFIG with .sqlite]")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes at once. [default: the cores of this machine]")
+@click.option("--scheduler", metavar="ADDRESS", help="Of a running Dask cluster, e.g. tcp://10.0.0.1:8786.")
+@click.option("--retry-failed", is_flag=True, help="Do those again that failed.")
+@click.option("--dry-run", is_flag=True, help="Tell how many runs there are, and make none.")
+@click.option("-o", "--output", metavar="FILE", help="The table, a row a run: .csv, .parquet, .md or .json.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON, and nothing else.")
+def command(
+    file: str,
+    store_file: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,
+    dry_run: bool,
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Run every method and policy of CONFIG on every one of its instances, and keep each row as soon as it is there.
+
+    A row is found again by the hash of its instance, method, options and version. So a sweep that was stopped, killed or that
+    lost a worker goes on with the same command, without doing anything twice; two drivers may work on one store.
+    Ctrl-C keeps all rows so far (exit code 130).
+    """
+    from optsched.analysis.sweep.store import Store, is_store
+
+    target = None if output is None else table_file(output, [file, store_file])
+    if is_store(Path(file)):
+        store = Store(file)
+        _report(store.table(), target, as_json)
+        store.close()
+        return 0
+    from optsched.analysis.sweep.plan import read_plan
+
+    plan = read_plan(file)
+    recipes = plan.recipes()
+    kept = store_file or str(Path(file).with_suffix(".sqlite"))
+    if Path(kept) == Path(file):
+        raise InputError(kept, "", "is the plan itself; --store names another file")
+    if workers is not None and scheduler is not None:
+        raise OptschedError("--workers are processes of this machine, --scheduler has its own")
+    if dry_run:
+        runs = (len(plan.methods) + len(plan.policies)) * len(plan.seeds)
+        say(console(), f"{len(recipes)} instances, at least {runs} runs of each; nothing was run")
+        return 0
+    with aside(as_json):
+        code = _run(plan_file=file, kept=kept, recipes=recipes, workers=workers, scheduler=scheduler, again=retry_failed)
+    store = Store(kept)
+    table = store.table()
+    store.close()
+    _report(table, target, as_json)
+    if not as_json:
+        say(console(), f"kept in {kept}")
+    return code
+
+
+def _run(plan_file: str, kept: str, recipes: list[str], workers: int | None, scheduler: str | None, again: bool) -> int:
+    from optsched.analysis.sweep.driver import identities, sweep
+    from optsched.analysis.sweep.plan import read_plan
+    from optsched.analysis.sweep.store import Store
+    from optsched.analysis.sweep.workers import workers as hired
+    from optsched.cli._recipe import built
+
+    plan, store = read_plan(plan_file), Store(kept)
+    crew = hired(workers, scheduler)
+    try:
+        with live("sweep") as tell:
+            tell(f"what {len(recipes)} instances are")
+            found = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances known"))
+            trials = plan.trials(found)
+            tally = sweep(store, trials, found, built, crew, lambda tally: tell(_line(tally)), again)
+        if tally.failed:
+            warn(f"{tally.failed} of {tally.done} runs failed: their rows say why; --retry-failed does them again")
+        return 0 if not tally.failed else 1
+    except KeyboardInterrupt:
+        warn(f"interrupted: all rows so far are in {kept}; the same command goes on")
+        return INTERRUPTED
+    finally:
+        crew.close()
+        store.close()
+
+
+def _line(tally: Tally) -> str:
+    left = "" if tally.left_s is None else f", about {_duration(tally.left_s)} left"
+    failed = f", {tally.failed} failed" if tally.failed else ""
+    return f"{tally.kept + tally.done:,} of {tally.total:,} runs{failed}{left}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> None:
+    from optsched.cli._summary import show_loss, show_summary
+
+    if target is not None and len(table):
+        write_table(table, target)
+    if as_json:
+        click.echo(table.to_json(orient="records", double_precision=15))
+    elif len(table):
+        out = console()
+        show_summary(out, table)
+        show_loss(out, table)
+        if target is not None:
+            say(out, f"{len(table):,} rows written to {target}")
+    else:
+        warn("there is no row yet")

@@ -1,0 +1,106 @@
+"""What a table says in the mean: by hand where that can be done, and properties where it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from optsched.analysis.across import compare_all, held_together
+from optsched.analysis.loss import loss
+from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
+from optsched.analysis.statistics import by_instance, interval, labels, performance_profile, summary
+from optsched.errors import CertificateError, OptschedError
+from optsched.result import Result
+from tests.oracle import tiny
+
+
+def table(*rows: tuple[str, str, int, float | None], kind: str = "offline") -> pd.DataFrame:
+    """Rows of (instance, name, seed, gap)."""
+    frame = pd.DataFrame(rows, columns=["instance", "name", "seed", "gap"])
+    return frame.assign(kind=kind, seconds=np.arange(1.0, len(rows) + 1), objective=1.0, objective_kind=None, forecast=None)
+
+
+def test_means_are_over_instances_not_over_rows() -> None:
+    """Two seeds on one instance weigh as much as one on another."""
+    found = summary(table(("a", "m", 0, 0.0), ("a", "m", 1, 0.2), ("b", "m", 0, 0.3)))
+    assert found["mean"].tolist() == pytest.approx([0.2])
+    assert found[["instances", "missing", "worst"]].iloc[0].tolist() == pytest.approx([2, 0, 0.3])
+
+
+def test_what_failed_is_said_and_not_averaged() -> None:
+    """A method that fails on the hard instance is not the best for that."""
+    rows = [("a", "good", 0, 0.1), ("b", "good", 0, 0.5), ("a", "crash", 0, 0.2), ("b", "crash", 0, None)]
+    found = summary(table(*rows)).set_index("name")
+    assert found.loc["crash", "missing"] == 1
+    assert found["rank"].to_dict() == {"good": 1.0, "crash": 2.0}
+    assert found.index.tolist() == ["good", "crash"]
+    part = table(("a", "m", 0, 0.1), ("a", "m", 1, None))
+    assert by_instance(part).isna().all(axis=None)
+
+
+def test_ties_share_a_rank() -> None:
+    found = summary(table(("a", "x", 0, 0.1), ("a", "y", 0, 0.1 + 1e-13), ("a", "z", 0, 0.2)))
+    assert sorted(found["rank"]) == [1.5, 1.5, 3.0]
+
+
+def test_differences_are_paired() -> None:
+    """One is a point behind everywhere, however much instances differ: the interval of the difference is a point."""
+    gaps = np.random.default_rng(3).random(12)
+    rows = [(f"i{i}", name, 0, gap + more) for i, gap in enumerate(gaps) for name, more in (("x", 0.0), ("y", 0.01))]
+    found = summary(table(*rows)).set_index("name")
+    assert found.loc["y", ["ahead", "ahead_low", "ahead_high"]].tolist() == pytest.approx([-0.01] * 3)
+    assert found.loc["y", "high"] - found.loc["y", "low"] > 0.1
+
+
+def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(300):
+        low, high = interval(rng.normal(1.0, 1.0, 30), resamples=400) or (0.0, 0.0)
+        hits += low <= 1.0 <= high
+    assert 0.89 <= hits / 300 <= 0.98
+    assert interval(np.array([1.0])) is None
+
+
+def test_profiles_by_hand() -> None:
+    rows = table(("a", "x", 0, 0.0), ("a", "y", 0, 0.0), ("b", "x", 0, 0.0), ("b", "y", 0, None))
+    rows["seconds"] = [1.0, 3.0, 4.0, 2.0]
+    found = performance_profile(rows)
+    assert found["x"][0].tolist() == [1.0, 2.0]
+    assert found["y"][0].tolist() == [1.0, 3.0]
+    by_gap = performance_profile(rows, "gap")
+    assert by_gap["y"][1].tolist() == [0.5]
+    with pytest.raises(OptschedError, match="needs gap"):
+        performance_profile(table(("a", "x", 0, None)), "gap")
+
+
+def test_labels_tell_options_and_forecasts_apart_where_there_are_several() -> None:
+    rows = table(("a", "x", 0, 0.0), ("a", "x", 0, 0.1), ("a", "y", 0, 0.1)).assign(options=["k=1", "k=2", "k=1"])
+    assert labels(rows).tolist() == ["x k=1", "x k=2", "y"]
+
+
+def test_every_row_is_held_against_the_best_bound_of_its_instance() -> None:
+    rows = table(("a", "x", 0, None), ("a", "y", 0, None)).assign(objective=[10.0, 8.0], bound=[6.0, 7.0], sense="minimize")
+    found = held_together(rows)
+    assert found["bound"].tolist() == [7.0, 7.0]
+    assert found["gap"].tolist() == pytest.approx([0.3, 0.125])
+    with pytest.raises(CertificateError, match=r"a: y has 8, which the proven bound 9 excludes"):
+        held_together(rows.assign(bound=[6.0, 9.0]))
+
+
+def test_many_instances_and_seeds() -> None:
+    """The loss adds up to the policy's gap; no row beats a bound; the same seeds, the same table."""
+    instances = [tiny.deferrable(seed) for seed in (1, 2, 4)]
+    results: list[Result] = []
+    how = {"seeds": (0, 1), "forecasts": ("perfect", "noisy:0.3"), "time_limit": 20, "keep": results.append}
+    found = compare_all(instances, ["exact", "greedy"], ["rolling", "fifo"], **how)
+    assert len(found) == len(results) == 3 * 2 * (2 + 2 * 2)
+    assert (found["gap"].dropna() >= 0).all()
+    again = compare_all(instances, ["exact", "greedy"], ["rolling", "fifo"], **how)
+    assert found.drop(columns="seconds").equals(again.drop(columns="seconds"))
+    steps = loss(found).set_index(["step", "name"])["mean"]
+    noisy = found[(found["name"] == "rolling") & (found["forecast"] == "noisy:0.3")]["gap"].mean()
+    assert steps["solver"].iloc[0] + steps["online", "rolling"] + steps["forecast", "rolling"] == pytest.approx(noisy)
+    assert len(draw_profile(found).axes) == 2
+    assert draw_gaps_over_time(found, results).axes
