@@ -240,8 +240,7 @@ def _method(
     from optsched.errors import OptschedError
 
     options = configuration.pop("options", None)
-    given = [name for name, value in configuration.items() if value is not None]
-    if given:
+    if given := [name for name, value in configuration.items() if value is not None]:
         raise OptschedError(f"a method that is no name does not take {', '.join(given)}")
     return as_method(method, options)
 
@@ -336,7 +335,8 @@ def replay(
     from optsched.rolling.policy import Settings
 
     expect_instance(instance)
-    settings = Settings(*map(read_seconds, (window_s, replan_s, budget_s)), history, None if guard else False)
+    period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
+    settings = Settings(window, replan, budget, history, None if guard else False)
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 
@@ -346,7 +346,7 @@ def replay(
             instance,
             policy,
             forecast=forecast,
-            period_s=read_seconds(period_s),
+            period_s=period,
             settings=settings,
             seed=read_seed(seed),
             log=log,
