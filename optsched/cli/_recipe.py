@@ -1,4 +1,4 @@
-"""Instances from what is typed: a file, or the words of `optsched generate` or `optsched import`."""
+"""Instances from what is typed: a file, or the words of `optsched generate`, `import` or `example`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,17 @@ from optsched.errors import OptschedError
 if TYPE_CHECKING:
     from optsched.instances.base import Instance
 
-MAKERS = ("generate", "import")
+MAKERS = ("generate", "import", "example")
 REMEMBERED = 8  # instances a process keeps: the tasks of one come one after the other
 DATA = "OPTSCHED_DATA"
+
+
+def find_data() -> str | None:
+    """Where the traces are: $OPTSCHED_DATA, which is set where it is not and they lie beside the repository."""
+    beside = Path(__file__).parents[3] / "shared" / "data"
+    if DATA not in os.environ and beside.is_dir():
+        os.environ[DATA] = str(beside)  # workers inherit it
+    return os.environ.get(DATA)
 
 
 @lru_cache(maxsize=REMEMBERED)

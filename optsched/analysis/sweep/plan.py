@@ -31,7 +31,10 @@ def _named(value: object) -> object:
 
 
 def _seeds(value: object) -> object:
-    return list(read_seeds(value)) if isinstance(value, str) else _several(value)
+    try:
+        return list(read_seeds(value)) if isinstance(value, str) else _several(value)
+    except OptschedError as error:
+        raise ValueError(str(error)) from None
 
 
 Axis = Annotated[list[Any], BeforeValidator(_several)]
@@ -66,17 +69,12 @@ class Source(Data):
             if not named:
                 raise OptschedError(f"no file is called {pattern!r}")
             found += named
-        axes = dict(self.model_extra or {})
+        given = self.model_extra or {}
         if self.recipe is None:
-            if axes or not found:
-                raise OptschedError(f"instances have files, or a recipe{' for ' + ', '.join(axes) if axes else ''}")
+            if given or not found:
+                raise OptschedError(f"instances have files, or a recipe{' for ' + ', '.join(given) if given else ''}")
             return found
-        used = {name for _, name, _, _ in string.Formatter().parse(self.recipe) if name is not None}
-        if used != set(axes):
-            odd = ", ".join(sorted(used ^ set(axes)))
-            raise OptschedError(f"recipe {self.recipe!r}: {odd}: every {{name}} in it needs an axis, and the other way round")
-        values = [_seeds(value) if name == SEEDED else _several(value) for name, value in axes.items()]
-        return found + [self.recipe.format(**dict(zip(axes, point, strict=True))) for point in product(*values)]  # type: ignore[arg-type]
+        return found + [self.recipe.format(**point) for point in points(axes_of(given, self.recipe))]
 
 
 class MethodSpec(Data):
@@ -154,12 +152,27 @@ class Plan(Data):
 
     def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         for method in self.methods:
-            yield from (("offline", method.name, point) for point in _points(method.options))
+            yield from (("offline", method.name, point) for point in points(method.options))
         for policy in self.policies:
-            yield from (("online", policy.name, point) for point in _points(policy.axes()))
+            yield from (("online", policy.name, point) for point in points(policy.axes()))
 
 
-def _points(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, object]]:
+def axes_of(given: Mapping[str, object], recipe: str) -> dict[str, list[Any]]:
+    """The values of every ``{name}`` of a recipe.
+
+    Raises
+    ------
+    OptschedError : one of them has none, or the other way round.
+    """
+    used = {name for _, name, _, _ in string.Formatter().parse(recipe) if name is not None}
+    if used != set(given):
+        odd = ", ".join(sorted(used ^ set(given)))
+        raise OptschedError(f"recipe {recipe!r}: {odd}: every {{name}} in it needs an axis, and the other way round")
+    return {name: _seeds(value) if name == SEEDED else _several(value) for name, value in given.items()}  # type: ignore[misc]
+
+
+def points(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, object]]:
+    """Every combination of values."""
     return [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
 
 

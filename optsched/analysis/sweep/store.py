@@ -78,8 +78,8 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            kept = "all rows that were reported so far are kept; run the same command again to go on"
-            raise OptschedError(f"{self.path}: {error}; {kept}") from error
+            kept = "is the disk full? All rows so far are kept, and the same command goes on"
+            raise OptschedError(f"{self.path}: {error}: {kept}") from error
 
     def beat(self) -> None:
         """Show that this driver is alive."""

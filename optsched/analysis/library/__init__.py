@@ -1,0 +1,1 @@
+"""The benchmark library: named instances made by recipes, with the best values and bounds that anybody has."""

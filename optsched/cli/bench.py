@@ -1,0 +1,211 @@
+"""`optsched bench`: the benchmark library, run, verified, and compared with the best that is known."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli._durations import DURATION
+from optsched.cli._frames import table_file, write_table
+from optsched.cli._lines import say, warn
+from optsched.cli._live import live
+from optsched.cli._show import console, number, percent
+from optsched.cli._table import Column, show
+from optsched.errors import OptschedError
+from optsched.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from optsched.analysis.library.best import Finding, Known
+    from optsched.analysis.library.entries import Entry, Suite
+
+EPILOG = """\b
+Examples:
+  optsched bench --suite small                       # half a minute; what CI runs
+  optsched bench "masac-s*" --time-limit 60s -o masac.md
+  optsched bench --list
+  optsched bench --suite full --update               # two hours; writes what is better to best.json
+"""
+KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "better"}
+
+
+@click.command("bench", epilog=EPILOG)
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--suite", type=click.Choice(["small", "full"]), default="small", show_default=True, help="Without names.")
+@click.option("--library", metavar="DIR", help="With library.toml and best.json. [default: the one that comes along]")
+@click.option("--method", default="auto", show_default=True, help="A name of `optsched methods`, or module:object.")
+@click.option("--time-limit", type=DURATION, metavar="TIME", default="10s", show_default=True, help="Of each instance.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="At once; more share the cores.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the method.")
+@click.option(
+    "--against",
+    type=click.Choice(["best-known", "nothing"]),
+    default="best-known",
+    show_default=True,
+    help="What gaps and values are compared with.",
+)
+@click.option("--update", is_flag=True, help="Write better values and bounds, and new instances, to best.json.")
+@click.option("--store", "store_file", metavar="FILE", help="Keep rows there, so that a run that was stopped goes on.")
+@click.option("--list", "listed", is_flag=True, help="List instances with what is known of them, and run nothing.")
+@click.option("-o", "--output", metavar="FILE", help="The table: .csv, .parquet, .md or .json.")
+def command(
+    names: tuple[str, ...],
+    suite: Suite,
+    library: str | None,
+    method: str,
+    time_limit: float,
+    workers: int,
+    seed: int,
+    against: str,
+    update: bool,
+    store_file: str | None,
+    listed: bool,
+    output: str | None,
+) -> int:
+    """Make instances of the library by their recipes, solve them, and compare with the best known values and bounds.
+
+    NAME may be a pattern as "osdec-*". Every instance must be the recorded one (sha256), every objective is the referee's, and a
+    value that a recorded bound excludes, or the other way round, is an error. A gap that is worse than recorded beyond noise is
+    one too (exit code 1), for the default method. Instances from traces need $OPTSCHED_DATA and are left out without it.
+    """
+    from optsched.analysis.library.best import read_best
+    from optsched.analysis.library.entries import chosen, read_entries
+    from optsched.cli._recipe import find_data
+
+    folder = _folder(library)
+    target = None if output is None else table_file(output)
+    entries, known = chosen(read_entries(folder), suite, names), read_best(folder)
+    if listed:
+        _list(entries, known)
+        return 0
+    if find_data() is None and any(entry.needs_data for entry in entries):
+        lacking = sum(entry.needs_data for entry in entries)
+        warn(f"{lacking} instances are made from traces and left out: $OPTSCHED_DATA says where those are (docs/traces.md)")
+        entries = [entry for entry in entries if not entry.needs_data]
+        if not entries:
+            raise OptschedError("nothing is left to run")
+    try:
+        found, findings, rows = _run(entries, known, method, time_limit, workers, seed, store_file)
+    except KeyboardInterrupt:
+        kept = f"; {store_file} has the rows so far" if store_file else "; --store FILE would have kept the rows"
+        warn(f"interrupted{kept}")
+        return INTERRUPTED
+    findings = [f for f in findings if against == "best-known" or f.kind == "failed"]
+    _show(entries, found, rows, findings)
+    if target is not None:
+        import pandas as pd
+
+        write_table(pd.DataFrame(rows), target)
+        say(console(), f"written to {target}")
+    if update:
+        _update(folder, known, found, findings)
+    return 1 if any(finding.kind != "better" for finding in findings) else 0
+
+
+def _folder(library: str | None) -> Path:
+    """Where the library is: the one that was named, the repository's, or the package's.
+
+    Raises
+    ------
+    OptschedError
+        Nowhere.
+    """
+    if library is not None:
+        return Path(library)
+    package = Path(__file__).parents[1]
+    for folder in (package.parent / "benchmarks" / "library", package / "library"):
+        if (folder / "library.toml").exists():
+            return folder
+    raise OptschedError("no benchmark library came along; --library DIR says where one is")
+
+
+def _run(
+    entries: list[Entry], known: dict[str, Known], method: str, limit: float, workers: int, seed: int, store_file: str | None
+) -> tuple[dict[str, Known], list[Finding], list[dict[str, object]]]:
+    from optsched.analysis.library.best import judged
+    from optsched.analysis.sweep.driver import identities, sweep
+    from optsched.analysis.sweep.store import Store
+    from optsched.analysis.sweep.trial import Trial
+    from optsched.analysis.sweep.workers import workers as hired
+    from optsched.cli._recipe import built
+
+    with tempfile.TemporaryDirectory(prefix="optsched-bench-") as place:
+        store, crew = Store(store_file or Path(place) / "rows.sqlite"), hired(workers, None)
+        try:
+            with live("bench") as tell:
+                recipes = [entry.recipe for entry in entries]
+                named = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances made"))
+                trials = [Trial(i.recipe, i.sha256, "offline", method, {}, seed, limit) for i in named]
+                sweep(store, trials, named, built, crew, lambda tally: tell(f"{tally.kept + tally.done} of {tally.total}"))
+            rows = {row["key"]: row for row in store.rows()}
+        finally:
+            crew.close()
+            store.close()
+    found, findings, shown = {}, [], []
+    for entry, identity, trial in zip(entries, named, trials, strict=True):
+        row, before = rows[trial.key], known.get(entry.name)
+        now, told = judged(entry, identity, row, limit, before)
+        if method != "auto":  # recorded gaps are the default method's
+            told = [finding for finding in told if finding.kind != "worse"]
+            if now is not None and before is not None:
+                now = now.model_copy(update={"gaps": before.gaps})
+        findings += told
+        if now is not None:
+            found[entry.name] = now
+        figures = {word: row.get(word) for word in ("objective", "bound", "termination", "seconds")}
+        best, bound = (None, None) if now is None else (now.best, now.bound)
+        known_figures = {"best": None if best is None else best.value, "best_bound": None if bound is None else bound.value}
+        about = {"name": entry.name, "problem": identity.problem, "jobs": identity.jobs}
+        shown.append({**about, "method": method, **figures, **known_figures, "sha256": identity.sha256})
+    return found, findings, shown
+
+
+def _show(entries: list[Entry], found: dict[str, Known], rows: list[dict[str, object]], findings: list[Finding]) -> None:
+    from optsched.certificate import relative_gap
+
+    out, columns = console(), [Column("instance"), Column("jobs", right=True)]
+    columns += [Column(word, right=True) for word in ("objective", "bound", "gap", "best known", "gap to best", "seconds")]
+    table = []
+    for row in rows:
+        objective, bound, best, held = (_figure(row[word]) for word in ("objective", "bound", "best", "best_bound"))
+        gaps = [percent(relative_gap(objective, bound)), number(best), percent(relative_gap(objective, held))]
+        spent = "-" if row["seconds"] is None else f"{_figure(row['seconds']):.2f}"
+        table.append([str(row["name"]), str(row["jobs"]), number(objective), number(bound), *gaps, spent])
+    show(out, columns, table)
+    for finding in findings:
+        say(out, f"{KINDS[finding.kind]} {finding.name}: {finding.told}")
+    bad = sum(finding.kind != "better" for finding in findings)
+    better = len(findings) - bad
+    proven = sum(known.gap is not None and known.gap <= 1e-9 for known in found.values())
+    word = f"{bad} to look at" if bad else "nothing contradicts the library"
+    more = f", {better} better than known (--update writes them)" if better else ""
+    say(out, f"{len(rows)} instances, {proven} of them with a proven optimum; {word}{more}")
+
+
+def _figure(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _list(entries: list[Entry], known: dict[str, Known]) -> None:
+    rows = []
+    for entry in entries:
+        it = known.get(entry.name)
+        figures = ["-"] * 4 if it is None else [str(it.jobs), number(it.best.value if it.best else None), percent(it.gap)]
+        if it is not None:
+            figures.append("-" if it.best is None else it.best.date)
+        rows.append([entry.name, entry.suite, *figures, entry.recipe])
+    columns = [Column("name"), Column("suite"), *(Column(w, right=True) for w in ("jobs", "best", "gap", "since"))]
+    show(console(), [*columns, Column("recipe", wraps=True)], rows)
+
+
+def _update(folder: Path, known: dict[str, Known], found: dict[str, Known], findings: list[Finding]) -> None:
+    from optsched.analysis.library.best import write_best
+
+    wrong = {finding.name for finding in findings if finding.kind in ("wrong", "failed")}
+    fresh = {name: now for name, now in found.items() if name not in wrong and now != known.get(name)}
+    if fresh:
+        write_best(folder, known | fresh)
+    print(f"{folder / 'best.json'}: {len(fresh)} instances updated", file=sys.stderr)
