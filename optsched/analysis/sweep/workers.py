@@ -61,6 +61,7 @@ class LocalWorkers:
     def __init__(self, count: int) -> None:
         self.count = count
         self.pool = self._begun()
+        self.out: set[Future[Any]] = set()
 
     def _begun(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")  # a fork of a process with solver threads may hang
@@ -69,20 +70,24 @@ class LocalWorkers:
     def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
         """Hand a task out, to new processes where the old ones are broken."""
         try:
-            return self.pool.submit(task, *words)
+            future = self.pool.submit(task, *words)
         except BrokenProcessPool:
             self.pool.shutdown(wait=False, cancel_futures=True)
             self.pool = self._begun()
-            return self.pool.submit(task, *words)
+            future = self.pool.submit(task, *words)
+        self.out.add(future)
+        future.add_done_callback(self.out.discard)
+        return future
 
     def lost(self, error: BaseException) -> bool:
         """Broken pools."""
         return isinstance(error, BrokenProcessPool | CancelledError)
 
     def close(self) -> None:
-        """Kill what runs."""
-        for process in list((getattr(self.pool, "_processes", None) or {}).values()):
-            process.kill()
+        """Kill what runs; who is idle leaves by itself."""
+        if any(future.running() for future in self.out):
+            for process in list((getattr(self.pool, "_processes", None) or {}).values()):
+                process.kill()
         self.pool.shutdown(wait=True, cancel_futures=True)
         del self.pool
         gc.collect()  # its semaphores go with it; the command line may leave without Python's own end
