@@ -32,18 +32,19 @@ def metrics(instance: Instance, schedule: Schedule | None) -> dict[str, float] |
 
     Returns
     -------
-    None where the family has no waiting jobs, where the schedule is a snapshot's proxy, or where no job was run; else
+    dict or None
+        None where the family has no waiting jobs, where the schedule is a snapshot's proxy, or where no job was run; else
 
-    - ``mean_wait_s``, ``p95_wait_s``: start less the time at which the job could have begun, its mean and 95th percentile (by
-      linear interpolation), in seconds (Feitelson and Rudolph 1998). A job that may not begin before a time is ready then; one
-      in transit between sites waits.
-    - ``mean_slowdown``: the mean of (end - ready) / run time, 1 for a job that never waits (ibid.); the run time is that of
-      the configuration in which it did run.
-    - ``mean_bounded_slowdown``: the mean of max(1, (end - ready) / max(run time, 10 s)), so that very short jobs do not decide
-      it (Feitelson et al. 1997; the threshold of 10 s is the usual one).
-    - ``makespan_s``: from the first job that was ready to the last end, in seconds (Feitelson and Rudolph 1998).
-    - ``utilisation``: units in use times seconds, of the units that jobs may use in that time (ibid.); above 1 where a
-      capacity may be exceeded. Time beyond an instance's horizon does not count.
+        - ``mean_wait_s``, ``p95_wait_s``: start less the time at which the job could have begun, its mean and 95th percentile
+          (by linear interpolation), in seconds (Feitelson and Rudolph 1998). A job that may not begin before a time is ready
+          then; one in transit between sites waits.
+        - ``mean_slowdown``: the mean of (end - ready) / run time, 1 for a job that never waits (ibid.); the run time is that of
+          the configuration in which it did run.
+        - ``mean_bounded_slowdown``: the mean of max(1, (end - ready) / max(run time, 10 s)), so that very short jobs do not
+          decide it (Feitelson et al. 1997; the threshold of 10 s is the usual one).
+        - ``makespan_s``: from the first job that was ready to the last end, in seconds (Feitelson and Rudolph 1998).
+        - ``utilisation``: units in use times seconds, of the units that jobs may use in that time (ibid.); above 1 where a
+          capacity may be exceeded. Time beyond an instance's horizon does not count.
     """
     found = None if schedule is None else _served(instance, schedule)
     if found is None or not len(found.start_s):
