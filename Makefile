@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SLOW := slow
 
-.PHONY: demo test timing mutants slow plugin rl lint types notebooks clean
+.PHONY: demo test timing mutants slow plugin rl browser bench lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -11,7 +11,7 @@ demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimalit
 	$(BIN)/optsched plot armida.result.json -o armida.png
 
 test: $(VENV)/.dev  ## the fast tests, a few minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow and not timing and not rl"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not timing and not rl and not browser"
 
 timing: $(VENV)/.dev  ## what asserts wall time: on a quiet machine
 	$(BIN)/python -m pytest -m timing
@@ -29,6 +29,12 @@ plugin: $(VENV)/.dev  ## a distribution of somebody else's, installed into an en
 
 rl: $(VENV)/.rl  ## training, in short
 	$(BIN)/python -m pytest -m rl
+
+browser: $(VENV)/.dev  ## the page of `optsched report` in a headless Chromium
+	$(BIN)/python -m pytest -m browser tests/browser
+
+bench: $(VENV)/.dev  ## the small suite of the benchmark library against the best known
+	$(BIN)/optsched bench --suite small
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -362,7 +362,7 @@ def replay(
 
 
 def compare(
-    instance: Instance,
+    instance: Instance | Iterable[Instance],
     methods: Iterable[str | Method[Any] | Callable[..., Schedule | Mapping[str, Any]]] = (),
     policies: Iterable[str | Policy[Any, Schedule]] = (),
     **options: Any,
@@ -372,14 +372,14 @@ def compare(
     Parameters
     ----------
     instance
-        What is given.
+        What is given; or several.
     methods
         Names of `methods`, methods, or heuristics, as `solve` takes them; or a single one.
     policies
         Names of `policies`, or policies, as `replay` takes them; or a single one.
     **options
-        ``time_limit`` (of each method, as `solve` takes it), ``seed``, ``bound``, ``on_failure``, and what `replay` takes; see
-        `optsched.analysis.gaps.compare`.
+        ``time_limit`` (of each method, as `solve` takes it), ``seed`` or ``seeds``, ``bound``, ``on_failure``, what `replay`
+        takes; see `optsched.analysis.gaps.compare`. `optsched.analysis.statistics.summary` has the means.
 
     Returns
     -------
@@ -393,8 +393,6 @@ def compare(
     KeyboardInterrupt
         Ctrl-C ends the comparison, with the ``table`` so far.
     """
-    from optsched.analysis.gaps import compare as compared
-    from optsched.judging import expect_instance
+    from optsched.analysis.across import compare_any
 
-    expect_instance(instance)
-    return compared(instance, methods, policies, **options)
+    return compare_any(instance, methods, policies, **options)

@@ -5,15 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.analysis.gaps import AnyMethod, Interrupted, compare
+from optsched.analysis.gaps import AnyMethod, Interrupted, compare, several
 from optsched.certificate import beyond, relative_gap
 from optsched.errors import CertificateError
 from optsched.instances.base import Instance
+from optsched.judging import expect_instance
 from optsched.quantities import read_seed
 from optsched.rolling.policy import AnyPolicy
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def compare_any(
+    instance: Instance | Iterable[Instance],
+    methods: Iterable[AnyMethod] = (),
+    policies: Iterable[str | AnyPolicy] = (),
+    **how: Any,
+) -> pd.DataFrame:
+    """`compare` of one instance, or `compare_all` of several, of seeds or of forecasts."""
+    if isinstance(instance, Instance) and not how.keys() & {"seeds", "forecasts"}:
+        return compare(instance, methods, policies, **how)
+    listed: list[Instance] = several(instance)  # type: ignore[arg-type]
+    for each in listed:
+        expect_instance(each)
+    if "seed" in how:
+        how["seeds"] = (how.pop("seed"),)
+    if "forecast" in how:
+        how["forecasts"] = (how.pop("forecast"),)
+    return compare_all(listed, several(methods), several(policies), **how)
 
 
 def compare_all(

@@ -1,4 +1,4 @@
-"""Where a policy loses: what the solver leaves, what not knowing costs, what forecasts cost, and what the policy itself does."""
+"""Where a policy loses: what the solver leaves, what not knowing costs, what forecasts cost, what the policy itself does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
     """The gap to the bound in steps, each the mean over the instances that have both of its ends.
 
     ``solver``: the bound to the best schedule found offline; ``online``: from there to `rolling` with perfect forecasts;
-    ``forecast``: from there to `rolling` with others; ``policy``: from there to each other policy with the same forecast. Gaps are
+    ``forecast``: from there to `rolling` with others; ``policy``: from there to other policies with the same forecast. Gaps are
     relative to each row's own objective, so that steps add up to the policy's gap.
 
     Parameters
@@ -27,7 +27,7 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        ``step``, ``name``, ``forecast``, ``instances``, ``mean`` (points of gap), ``low``, ``high``; empty where no end is there.
+        ``step``, ``name``, ``forecast``, ``instances``, ``mean`` (points of gap), ``low``, ``high``; empty where there is none.
     """
     import pandas as pd
 

@@ -35,7 +35,8 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
     """A row a method or policy, the best first; what is in no mean is told."""
     from optsched.analysis.statistics import summary
 
-    rows, missing = [], []
+    rows: list[list[str]] = []
+    missing: list[tuple[str, int]] = []
     for found in summary(table).to_dict("records"):
         behind = "" if found["ahead"] is None or not rows else f"{points(-found['ahead'])}"
         if behind and found["ahead_low"] is not None and found["ahead_low"] == found["ahead_low"]:

@@ -23,6 +23,7 @@ VERBS = {
     "replay": "Replay online under policies.",
     "compare": "Compare methods and policies on the same instances.",
     "sweep": "Run a grid of instances, methods and policies.",
+    "tune": "Search options of a method or policy.",
     "bench": "Run the benchmark library against the best known.",
     "train": "Train an agent (needs the rl extra).",
     "methods": "List methods, formulations and backends, or the options of one.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -51,6 +52,7 @@ KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "bett
 @click.option("--store", "store_file", metavar="FILE", help="Keep rows there, so that a run that was stopped goes on.")
 @click.option("--list", "listed", is_flag=True, help="List instances with what is known of them, and run nothing.")
 @click.option("-o", "--output", metavar="FILE", help="The table: .csv, .parquet, .md or .json.")
+@click.option("--json", "as_json", is_flag=True, help="Print rows and findings as one JSON object, and nothing else.")
 def command(
     names: tuple[str, ...],
     suite: Suite,
@@ -64,12 +66,13 @@ def command(
     store_file: str | None,
     listed: bool,
     output: str | None,
+    as_json: bool,
 ) -> int:
     """Make instances of the library by their recipes, solve them, and compare with the best known values and bounds.
 
-    NAME may be a pattern as "osdec-*". Every instance must be the recorded one (sha256), every objective is the referee's, and a
-    value that a recorded bound excludes, or the other way round, is an error. A gap that is worse than recorded beyond noise is
-    one too (exit code 1), for the default method. Instances from traces need $OPTSCHED_DATA and are left out without it.
+    NAME may be a pattern as "osdec-*". Every instance must be the recorded one (sha256), every objective is the referee's, and
+    a value that a recorded bound excludes, or the other way round, is an error. So is, for the default method, a gap that is
+    worse than recorded beyond noise (exit code 1). Instances from traces need $OPTSCHED_DATA and are left out without it.
     """
     from optsched.analysis.library.best import read_best
     from optsched.analysis.library.entries import chosen, read_entries
@@ -94,12 +97,15 @@ def command(
         warn(f"interrupted{kept}")
         return INTERRUPTED
     findings = [f for f in findings if against == "best-known" or f.kind == "failed"]
-    _show(entries, found, rows, findings)
+    if as_json:
+        click.echo(json.dumps({"rows": rows, "findings": [finding.model_dump() for finding in findings]}))
+    else:
+        _show(found, rows, findings)
     if target is not None:
         import pandas as pd
 
         write_table(pd.DataFrame(rows), target)
-        say(console(), f"written to {target}")
+        warn(f"written to {target}")
     if update:
         _update(folder, known, found, findings)
     return 1 if any(finding.kind != "better" for finding in findings) else 0
@@ -163,7 +169,7 @@ def _run(
     return found, findings, shown
 
 
-def _show(entries: list[Entry], found: dict[str, Known], rows: list[dict[str, object]], findings: list[Finding]) -> None:
+def _show(found: dict[str, Known], rows: list[dict[str, object]], findings: list[Finding]) -> None:
     from optsched.certificate import relative_gap
 
     out, columns = console(), [Column("instance"), Column("jobs", right=True)]

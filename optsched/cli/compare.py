@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from optsched.result import Result
 
@@ -41,7 +44,9 @@ FEW = 24  # rows that are shown one by one
 
 @click.command("compare", epilog=EPILOG, no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="INSTANCE...", type=_input.FILE)
-@click.option("--methods", metavar="A,B", help="Names of `optsched methods`, or module:object. [default: auto, without --policies]")
+@click.option(
+    "--methods", metavar="A,B", help="Names of `optsched methods`, or module:object. [default: auto, without --policies]"
+)
 @click.option("--policies", metavar="A,B", help="Names that `optsched replay` takes.")
 @click.option("--seeds", default="0", show_default=True, metavar="0-9", help="Of methods, policies and noise: 0-9, or 1,5,7.")
 @click.option(
@@ -171,11 +176,12 @@ def _draw(table: pd.DataFrame, results: list[Result], pictures: list[Path | None
     """What was asked for; a picture of nothing is told."""
     from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
 
-    for path, made in zip(pictures, (lambda: draw_profile(table), lambda: draw_gaps_over_time(table, results)), strict=True):
+    made: tuple[Callable[[], Figure], ...] = (partial(draw_profile, table), partial(draw_gaps_over_time, table, results))
+    for path, drawn in zip(pictures, made, strict=True):
         if path is None:
             continue
         try:
-            save(made(), path)
+            save(drawn(), path)
             say(console(), f"drawn to {path}")
         except OptschedError as error:
             warn(f"{path} is not drawn: {error}")

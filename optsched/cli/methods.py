@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import click
 
@@ -88,7 +88,7 @@ def _methods() -> list[Method]:
             families=list(info.families),
             proves_bound=info.proves_bound,
             summary=info.summary,
-            options={family: _options(info.name, family) for family in info.families},
+            options={family: options_of(info.name, family) for family in info.families},
         )
         for info in catalogue()
     ]
@@ -110,10 +110,12 @@ def _foreign(name: str) -> list[Method]:
     return [Method(name=name, families=takes, proves_bound=proves, summary=summary, options=options)]
 
 
-def _options(method: str, name: str) -> dict[str, float]:
-    """Options of a family's method and their defaults; those of `exact` are the backend's own."""
-    from optsched.registry import family
+def options_of(method: str, name: str) -> dict[str, float]:
+    """Options of a family's method, or of ``module:object``, and their defaults; those of `exact` are the backend's own."""
+    from optsched.registry import family, is_reference, named
 
+    if is_reference(method):
+        return _numbers(cast("Callable[..., object]", named(method, typed=True)))
     own = family(name)
     construct = own.heuristics().get(method) or own.bounding().get(method)
     if construct is None:

@@ -22,10 +22,6 @@ OURS = ("file:", "data:")
 READ_BACK = "willReadFrequently"  # a hint to the tests, which read what is painted
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "browser: needs chromium, chromedriver and selenium (make browser)")
-
-
 class Page:
     """A page in the browser, and what the browser said of it."""
 

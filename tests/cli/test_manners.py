@@ -189,7 +189,15 @@ def test_nothing_known_is_said(tmp_path: Path) -> None:
 def test_every_verb_has_json(examples: Path, tmp_path: Path) -> None:
     geo, result = examples / "geo-small.json", tmp_path / "r.json"
     assert run("solve", geo, "-q", "--method", "decomposition", "-o", result).returncode == 0
+    (tmp_path / "p.toml").write_text('methods = ["greedy"]\n[[instances]]\nrecipe = "generate osdec --jobs 5"\n')
+    small = [tmp_path / f"v{seed}.json" for seed in (1, 2)]
+    for seed, file in enumerate(small):
+        assert run("generate", "vcc", "--jobs", 20, "--days", 1, "--load", 0.2, "--seed", seed, "-o", file).returncode == 0
     commands: dict[str, list[object]] = {
+        "bench": ["example-geo-small"],
+        "compare": [geo, "--methods", "greedy"],
+        "sweep": [tmp_path / "p.toml", "--workers", "1"],
+        "tune": ["constant", "--train", small[0], "--test", small[1], "--trials", "2"],
         "check": [geo, result],
         "completion": ["zsh"],
         "example": [],

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from optsched.analysis.library.entries import Entry
 from optsched.analysis.sweep.trial import Identity
@@ -58,7 +58,7 @@ class Known(Data):
     unit: str
     best: Figure | None = None
     bound: Figure | None = None
-    gaps: dict[str, float] = {}
+    gaps: dict[str, float] = Field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:

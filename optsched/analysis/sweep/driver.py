@@ -1,7 +1,7 @@
 """The loop of a sweep: what is not in the store yet goes to workers, and what comes back goes to the store at once.
 
-Tasks whose workers died are done again, one at a time, so that it shows which one it was: one that kills its worker alone, and
-does so again, becomes a row that says so. What another driver of the same store is doing is left to it, and taken over when it dies.
+Tasks whose workers died are done again, one at a time, so that it shows which one it was: one that kills its worker alone
+twice becomes a row that says so. What another driver of the same store is doing is left to it, and taken over when it dies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Tally:
 Tell = Callable[[Tally], None]
 
 
-def identities(store: Store, recipes: Sequence[str], build: Build, crew: Workers, tell: Callable[[int], None]) -> list[Identity]:
+def identities(
+    store: Store, recipes: Sequence[str], build: Build, crew: Workers, tell: Callable[[int], None]
+) -> list[Identity]:
     """What the instances are, in the order of the recipes; those of generated ones are remembered.
 
     Raises

@@ -48,8 +48,8 @@ class Source(Data):
     files
         Patterns such as ``cases/*.json``.
     recipe
-        What is typed after ``optsched``, e.g. ``generate masac --jobs {jobs} --seed {seed}``; every other key of the table is an
-        axis, a value or several.
+        What is typed after ``optsched``, e.g. ``generate masac --jobs {jobs} --seed {seed}``; every other key of the table is
+        an axis, a value or several.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -131,7 +131,7 @@ class Plan(Data):
         OptschedError : a method, a policy or a setting that no instance can use.
         """
         limit, known = read_seconds(self.time_limit), list(instances)
-        unused = {spec.name: "" for spec in (*self.methods, *self.policies)}
+        unused = {name: "" for _, name, _ in self._grid()}
         found: list[Trial] = []
         for identity in known:
             if self.policies:
@@ -187,7 +187,7 @@ def _fault(kind: str, name: str, options: Mapping[str, object], problem: str) ->
             method(name, problem, options=dict(options))
         else:
             told = [read_seconds(options.get(word)) for word in ("window_s", "replan_s", "budget_s")]  # type: ignore[arg-type]
-            policy(problem, name, Settings(*told))
+            policy(problem, name, Settings(window_s=told[0], replan_s=told[1], budget_s=told[2]))
             forecast(str(options["forecast"]))
     except OptschedError as error:
         return str(error)

@@ -211,5 +211,3 @@ def _runs(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-

@@ -37,7 +37,7 @@ class Workers(Protocol):
 
 
 def _begin() -> None:
-    """Leave Ctrl-C to the driver (a terminal sends it to all), and end when it has been killed: the queue would never say so."""
+    """Leave Ctrl-C to the driver (a terminal sends it to all), and end when it is killed: the queue would never say so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_outlive_nobody, daemon=True).start()
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from optsched.analysis.sweep.driver import identities, sweep
+from optsched.analysis.sweep.driver import sweep
 from optsched.analysis.sweep.plan import Plan, read_plan
 from optsched.analysis.sweep.store import Store
 from optsched.analysis.sweep.trial import Identity, Trial, identify, run
@@ -32,7 +32,9 @@ def known(count: int) -> list[Identity]:
 
 
 def trials(instances: list[Identity], *names: str, seeds: int = 1) -> list[Trial]:
-    return [Trial(i.recipe, i.sha256, "offline", name, {}, seed, 20.0) for i in instances for name in names for seed in range(seeds)]
+    return [
+        Trial(i.recipe, i.sha256, "offline", name, {}, seed, 20.0) for i in instances for name in names for seed in range(seeds)
+    ]
 
 
 def statuses(store: Store) -> list[str]:
@@ -48,7 +50,9 @@ def crew() -> Any:
 
 def test_rows_are_those_of_compare_and_are_not_done_twice(tmp_path: Path, crew: Workers) -> None:
     store, instances = Store(tmp_path / "s.sqlite"), known(3)
-    asked = trials(instances, "exact", "greedy") + [Trial(i.recipe, i.sha256, "online", "fifo", {"forecast": "perfect"}) for i in instances]
+    asked = trials(instances, "exact", "greedy") + [
+        Trial(i.recipe, i.sha256, "online", "fifo", {"forecast": "perfect"}) for i in instances
+    ]
     asked += [Trial(i.recipe, i.sha256, "bound", "quick") for i in instances]
     tally = sweep(store, asked, instances, build, crew)
     assert (tally.total, tally.kept, tally.done, tally.failed) == (12, 0, 12, 0)
@@ -145,7 +149,9 @@ seed = "0-7"
 def command(*words: str, **how: Any) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-m", "optsched", "sweep", *words], env=environment, stdout=pipe, stderr=pipe, **how)
+    return subprocess.Popen(
+        [sys.executable, "-m", "optsched", "sweep", *words], env=environment, stdout=pipe, stderr=pipe, **how
+    )
 
 
 @pytest.mark.slow
@@ -249,7 +255,7 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
 
 def test_a_cluster_that_is_not_there() -> None:
     pytest.importorskip("distributed")
-    with pytest.raises(OptschedError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
+    with pytest.raises(OptschedError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         workers(None, "tcp://127.0.0.1:1")
 
 
