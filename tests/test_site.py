@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import optsched
 from tests.test_docs import DOCS, ROOT, label, prose
+
+yaml = pytest.importorskip("yaml")
 
 QUICKSTARTS = sorted((DOCS / "quickstarts").glob("[a-z]*.md"))
 REFERENCE = sorted((DOCS / "reference").glob("*.md"))
@@ -165,19 +166,33 @@ def test_what_a_quickstart_says_runs_as_pasted(page: Path, tmp_path: Path) -> No
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-class Fetched(HTMLParser):
-    """What a page makes a browser fetch."""
+class Built(HTMLParser):
+    """What a page makes a browser fetch, where it leads, and what can be led to."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Path) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(page.read_text())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        self.ids.add(given.get("id", ""))
         if tag == "link" and given.get("rel", "") not in ("canonical", "prev", "next"):
-            self.found.append(given.get("href", ""))
+            self.fetched.append(given.get("href", ""))
         if tag in ("script", "img", "iframe", "source", "video", "object"):
-            self.found.append(given.get("src", given.get("data", "")))
+            self.fetched.append(given.get("src", given.get("data", "")))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
+
+
+def leads(page: Path, link: str, pages: dict[Path, Built]) -> bool:
+    """Whether a link of a page leads to a file, and to a place in it."""
+    path, _, anchor = link.partition("#")
+    to = (page.parent / path).resolve() if path else page
+    to = to / "index.html" if to.is_dir() else to
+    return to.is_file() and (not anchor or to not in pages or anchor in pages[to].ids)
 
 
 @pytest.mark.slow
@@ -191,14 +206,14 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path: Path) -
         text=True,
     )
     assert build.returncode == 0, build.stdout + build.stderr
-    pages = list(tmp_path.rglob("*.html"))
+    pages = {page: Built(page) for page in tmp_path.rglob("*.html")}
     assert len(pages) >= len(list(DOCS.rglob("*.md")))
-    for page in pages:
-        text = page.read_text()
-        reader = Fetched()
-        reader.feed(text)
-        assert [src for src in reader.found if re.match(r"(https?:)?//", src)] == [], page
-        assert 'class="arithmatex"' not in text, page
+    for page, built in pages.items():
+        assert [src for src in built.fetched if re.match(r"(https?:)?//", src)] == [], page
+        if page.name != "404.html":  # its links begin at the root, wherever that is
+            inside = [link for link in built.links if not re.match(r"\w+:", link)]
+            assert [link for link in inside if not leads(page, link, pages)] == [], page
+        assert 'class="arithmatex"' not in page.read_text(), page
     for sheet in tmp_path.rglob("*.css"):
         assert re.findall(r"(?:url\(|@import )['\"]?(?:https?:)?//", sheet.read_text()) == [], sheet
     assert "<math" in (tmp_path / "formulations" / "geo" / "index.html").read_text()
