@@ -264,7 +264,7 @@ def test_no_fast_test_asserts_wall_time() -> None:
     assert [name for name, marks in timed.items() if not UNASKED & marks] == []
     chosen = re.search(r'^test:.*\n\t.*-m "(.*)"', (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert chosen is not None
-    assert chosen[1] == "not slow and not timing and not rl"
+    assert chosen[1] == "not slow and not timing and not rl and not browser"
 
 
 # besides ------------------------------------------------------------------------------------------------------------------

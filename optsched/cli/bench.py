@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   optsched bench --suite small                       # half a minute; what CI runs
-  optsched bench "masac-s*" --time-limit 60s -o masac.md
+  optsched bench "masac-s*" --time-limit 60s -o masac.csv
   optsched bench --list
   optsched bench --suite full --update               # two hours; writes what is better to best.json
 """

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import optsched
-from optsched.analysis.gaps import Interrupted
+from optsched.analysis.gaps import COUNTED, Interrupted
 from optsched.analysis.metrics import METRICS
 from optsched.instances.generators import andreas, masac
 from optsched.monitor import Monitor
@@ -46,7 +46,8 @@ def test_a_row_each_in_the_order_given(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
     table = optsched.compare(instance, ["greedy", "exact"], ["local-fcfs", "price-greedy"])
     assert list(table.columns)[: len(COLUMNS)] == COLUMNS
-    assert list(table.columns)[-len(METRICS) :] == list(METRICS)
+    figures = list(table.columns)[len(COLUMNS) + len(COUNTED) :]
+    assert figures == [*METRICS, "seed", "sense", "objective_kind", *optsched.solve(instance, "greedy").components]
     printed = str(table).splitlines()
     assert printed[0].split()[:4] == COLUMNS[:4]
     assert printed[1].split()[1] == "greedy"

@@ -146,7 +146,7 @@ def test_the_wheel_takes_the_examples() -> None:
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     taken = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert taken == {"instances": "optsched/examples"}
+    assert taken == {"instances": "optsched/examples", "benchmarks/library": "optsched/library"}
     assert (Path(optsched.__file__).parent / "examples") == import_module("optsched.cli.example").FOLDERS[0]
 
 

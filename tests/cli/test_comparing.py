@@ -1,0 +1,132 @@
+"""compare, sweep, tune and bench as they are typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from optsched.cli._recipe import built
+from optsched.errors import OptschedError
+from tests.cli.test_cli import one_line, run
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cases")
+    for seed in range(3):
+        assert run("generate", "osdec", "--jobs", 8, "--seed", seed, "-o", folder / f"{seed}.json").returncode == 0
+    return folder
+
+
+def test_compare(cases: Path, tmp_path: Path) -> None:
+    """The table, its files and pictures, and results that `check` confirms."""
+    files = [cases / f"{seed}.json" for seed in range(3)]
+    words = ["--methods", "auto,greedy", "--policies", "fifo,rolling", "--seeds", "0-1", "-o", tmp_path / "t.csv"]
+    words += ["--profile", tmp_path / "p.svg", "--trace", tmp_path / "g.svg", "--results", tmp_path / "kept"]
+    done = run("compare", *files, *words)
+    assert done.returncode == 0, done.stderr
+    for word in ("mean gap", "behind the first", "where the gap comes from", "written to", "drawn to"):
+        assert word in done.stdout
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert len(table) == 3 * 2 * 4
+    assert (table["gap"] >= 0).all()
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv", ".svg", ""}
+    kept = sorted((tmp_path / "kept").iterdir())
+    assert len(kept) == 24
+    assert run("check", files[0], kept[0]).returncode == 0
+
+
+def test_compare_says_what_failed(cases: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def broken(instance):\n    raise ValueError('no idea')\n")
+    done = run("compare", cases / "0.json", cases / "1.json", "--methods", "mine:broken,greedy,auto", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "mine:broken has no gap on 2 instances" in done.stdout
+    assert "no idea" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--methods", "gredy"], "did you mean greedy"),
+        (["--seeds", "3-1"], "seeds are whole numbers"),
+        (["-o", "t.xlsx"], "a table ends in"),
+        (["--profile", "p.txt"], "a picture ends in"),
+    ],
+)
+def test_compare_refuses(cases: Path, words: list[str], said: str) -> None:
+    done = run("compare", cases / "0.json", *words)
+    assert done.returncode == 2
+    assert said in one_line(done)
+
+
+def test_sweep_goes_on_and_exports(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        'methods = ["greedy", "fifo"]\npolicies = ["fifo"]\n'
+        '[[instances]]\nrecipe = "generate osdec --jobs {jobs} --seed {seed}"\njobs = [4, 6]\nseed = "0-1"\n'
+    )
+    first = run("sweep", "g.toml", "--workers", "1", "-o", "t.csv", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert len(table) == 4 * 3
+    assert table["bound"].notna().all()
+    again = run("sweep", "g.toml", "--workers", "1", "--json", cwd=tmp_path)
+    assert len(json.loads(again.stdout)) == 12
+    export = run("sweep", "g.sqlite", "-o", "u.csv", cwd=tmp_path)
+    assert export.returncode == 0
+    assert (tmp_path / "u.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
+    dry = run("sweep", "g.toml", "--dry-run", cwd=tmp_path)
+    assert dry.stdout.startswith("4 instances")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("methods = [", "g.toml: is no TOML"),
+        ('methods = ["greedy"]\n[[instances]]\nfiles = "none-*.json"\n', "no file is called 'none-*.json'"),
+        ('methods = ["gredy"]\n[[instances]]\nrecipe = "generate osdec --jobs 4"\n', "did you mean greedy"),
+        ('methods = ["greedy"]\n[[instances]]\nrecipe = "generate osdec --job 4"\n', "No such option"),
+    ],
+)
+def test_sweep_refuses(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "g.toml").write_text(text)
+    done = run("sweep", "g.toml", "--workers", "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in one_line(done)
+
+
+def test_bench(tmp_path: Path) -> None:
+    """An edited best value is found out."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "library.toml").write_text('[[instances]]\nname = "x"\nrecipe = "generate osdec --jobs 6"\nsuite = "small"\n')
+    first = run("bench", "--library", library, "--update")
+    assert first.returncode == 0, first.stderr
+    known = json.loads((library / "best.json").read_text())
+    assert known["x"]["best"]["value"] == known["x"]["bound"]["value"]
+    assert run("bench", "--library", library).returncode == 0
+    known["x"]["bound"]["value"] = known["x"]["best"]["value"] - 1  # it is a maximum
+    (library / "best.json").write_text(json.dumps(known))
+    done = run("bench", "--library", library)
+    assert done.returncode == 1
+    assert "WRONG x: has" in done.stdout
+    assert "excludes" in done.stdout
+    listed = run("bench", "--library", library, "--list")
+    assert "generate osdec --jobs 6" in listed.stdout
+
+
+def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = built("generate osdec --jobs 5 --seed 3")
+    assert (made.job_count, built("generate osdec --jobs 5 --seed 3") is made) == (5, True)
+    assert built("example geo-small").name == "masac-J40-load0.8-s2"
+    made.save(tmp_path / "x.json")
+    assert built(str(tmp_path / "x.json")).sha256 == made.sha256
+    for recipe, said in (
+        ("generate osdec -o y.json", "leave -o"),
+        ("generate nothing", "no command"),
+        ("y.json", "no such file"),
+    ):
+        with pytest.raises(OptschedError, match=said):
+            built(recipe)
