@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SLOW := slow
 
-.PHONY: demo test timing mutants slow plugin rl browser bench lint types notebooks clean
+.PHONY: demo test timing mutants slow plugin rl browser bench reproduce site lint types notebooks clean
 
 demo: $(VENV)/.run  ## the main job: the paper's own cluster to proven optimality, checked and drawn
 	$(BIN)/optsched solve instances/armida-snapshot.json -o armida.result.json
@@ -46,6 +46,13 @@ types: $(VENV)/.dev
 notebooks: $(VENV)/.dev  ## run them; what they show goes to out/notebooks
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[notebooks]'
 	$(BIN)/python notebooks/run.py
+
+reproduce: $(VENV)/.dev  ## published figures made anew, those that take minutes; FULL=1: all, half an hour
+	$(BIN)/python benchmarks/reproduce.py $(if $(FULL),--full)
+
+site: $(VENV)/.dev  ## the documentation, warnings are errors; into out/site
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
