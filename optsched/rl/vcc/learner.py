@@ -37,7 +37,7 @@ PPO_SETTINGS = {
     "log_std": -1.0,
     "critic_turns": 5,
 }
-SAC_SETTINGS = {"buffer": 80_000, "minibatch": 256, "learning_rate": 3e-4, "entropy": 0.003, "updates": 8, "critic_turns": 5}
+SAC_SETTINGS = {"buffer": 80_000, "minibatch": 256, "learning_rate": 3e-4, "entropy": 0.001, "updates": 8, "critic_turns": 5}
 EVERY_STEPS = 8  # of SAC, between its updates
 HIDDEN = 64
 

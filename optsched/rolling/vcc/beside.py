@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field, replace
 
-from optsched.instances.base import Data
+from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 
 ROUNDING = 1e-9  # of what fits: money hangs on it here, nothing else
@@ -72,26 +72,26 @@ class Beside:
             self.spent += snapshot.daily_penalty_per_ncu_h * max(0.0, lacking)
             self.allotted = 0.0
 
-    def foreseen(self, snapshot: VccInstance, cap: float, coming: list[list[Waiting]]) -> float:
-        """What will have been spent after a cap now, and cap 1 from then on.
+    def foreseen(self, snapshot: VccInstance, caps: Floats, coming: list[list[Waiting]]) -> float:
+        """What will have been spent under caps that are decided beforehand.
 
         Parameters
         ----------
         snapshot
             What is believed of carbon and inflexible load.
-        cap
-            Of the present slot, whose jobs have joined already.
+        caps
+            Of the present slot, whose jobs have joined already, and of those to come, shape (slots,).
         coming
             Jobs that the slots to come are thought to submit.
         """
         played = replace(self, waiting=self.waiting.copy(), leaving=self.leaving.copy())
-        asked, slots = float(snapshot.asked[0]), min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
+        asked, slots = float(snapshot.asked[0]), len(caps)
         for k in range(slots):
             jobs = coming[k] if 0 < k < len(coming) else []
             if k:
                 played.join(snapshot.now + k, jobs)
                 asked = (0.0 if snapshot.ends_day[k - 1] else asked) + sum(ncu * d for ncu, d, _ in jobs) * snapshot.slot_h
-            played.step(snapshot, k, 1.0 if k else cap, asked)
+            played.step(snapshot, k, float(caps[k]), asked)
         return played.spent + played._owed(snapshot, slots)
 
     def _owed(self, snapshot: VccInstance, k: int) -> float:

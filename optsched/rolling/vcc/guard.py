@@ -1,15 +1,17 @@
-"""A guard around a trained agent: where it is out of its depth, or behind what a rule would have cost, the rule decides.
+"""A guard around a trained agent: where it is out of its depth, or behind what a rule would have cost, a rule decides.
 
 An agent knows what it was trained on. What it sees elsewhere may lie outside that; and where it does not, its decisions may
 still be dear. So a rule, cap 1, is played beside it on the same snapshots, and both are held to the same account: what they
-have spent, and what they will have spent in three days if the rule decides from the next slot on and the jobs of the last day
-come again (a rollout).
+have spent, and what they will have spent in three days if a rule decides from the next slot on and the jobs of the last day
+come again (a rollout). Where little is asked for, the median rule (`threshold`) is another that may decide, now or from the
+next slot on: what is foreseen to cost least does.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from optsched.heuristics.vcc import threshold_cap
 from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.agent import CapAgent
@@ -19,7 +21,8 @@ from optsched.rolling.vcc.beside import AHEAD_DAYS, Beside, Kept, Waiting
 from optsched.schedules.vcc import VccSchedule
 
 RULE = 1.0  # its cap
-CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
+CALM = 0.2  # of what the inflexible load leaves, asked for in a day: up to there the median rule has room to make up for it
+CROWDED = 0.25  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
 
 
 class Memory(Data):
@@ -66,26 +69,29 @@ class GuardedAgent:
         for side in (self.own, self.rule):
             side.join(now, jobs)
         asked, wanted = float(snapshot.asked[0]), self.agent.cap(snapshot, self.past, self.cap)
-        known = len(self.seen) >= day and self.agent.at_home(snapshot, self.past, self.cap)
-        self.overruled = not known or self._dearer(snapshot, wanted)
-        self.cap = RULE if self.overruled else wanted
+        at_home = self.agent.at_home(snapshot, self.past, self.cap)
+        self.cap = self._cheapest(snapshot, wanted if at_home else None) if len(self.seen) >= day else RULE
+        self.overruled = self.cap != wanted
         self.own.step(snapshot, 0, self.cap, asked)
         self.rule.step(snapshot, 0, RULE, asked)
         return VccSchedule(cap=(self.cap,), starts=())
 
-    def _dearer(self, snapshot: VccInstance, cap: float) -> bool:
-        """Whether that cap, and the rule's from then on, costs more than the rule's alone would have."""
-        day = snapshot.day_slots
+    def _cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
+        """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
+        day, slots = snapshot.day_slots, min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
         asked = sum(ncu * duration for jobs in self.seen for ncu, duration, _ in jobs)
-        if asked > CROWDED * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum()):
-            return True
-        coming = [
-            [(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % day]]
-            for k in range(min(snapshot.horizon, AHEAD_DAYS * day))
-        ]
-        own = self.own.foreseen(snapshot, cap, coming)
-        rule = self.rule.foreseen(snapshot, RULE, coming)
-        return own > rule
+        room = float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum())
+        if asked > CROWDED * room:
+            return RULE
+        rules = [np.full(slots, RULE)]
+        if asked <= CALM * room:
+            rules.append(threshold_cap(snapshot)[:slots])
+        coming = [[(ncu, duration, snapshot.now + k) for ncu, duration, _ in self.seen[(k - 1) % day]] for k in range(slots)]
+        first = [] if wanted is None else [np.concatenate([[wanted], rule[1:]]) for rule in rules]
+        paths = [*first, *rules]
+        costs = [self.own.foreseen(snapshot, path, coming) for path in paths]
+        best = int(np.argmin(costs))
+        return RULE if costs[best] > self.rule.foreseen(snapshot, rules[0], coming) else float(paths[best][0])
 
     def doubt(self, instance: VccInstance, forecast: str) -> str | None:
         """Where the agent was trained on other loads, another instance, or other forecasts."""

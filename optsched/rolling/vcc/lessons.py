@@ -73,9 +73,7 @@ def months(forecast: str) -> Weeks:
         raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
     given = drawn(TRAIN, MONTHS, rng, folder) + drawn(TRAIN, MIXED, rng, folder, mixed=True) + synthetic(SYNTHETIC, rng)
     made = f"; in training also {MIXED} weeks of its days in another order, and {SYNTHETIC} synthetic ones"
-    return _weeks(
-        "months", WORDS + made, given, every(VALIDATION, FIRSTS, folder), forecast
-    )
+    return _weeks("months", WORDS + made, given, every(VALIDATION, FIRSTS, folder), forecast)
 
 
 def made(name: str, count: int, days: int, forecast: str) -> Weeks:
