@@ -31,6 +31,10 @@ class InputError(OptschedError):
         text = ": ".join(part for part in (str(path), place, problem) if part)
         super().__init__(" ".join(text.split()))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
+        """Workers send it back."""
+        return type(self), (self.path, self.place, self.problem)
+
 
 class RecordError(InputError):
     """Fields that make no record, of a class called in Python; its `path` is the class's name."""

@@ -15,6 +15,8 @@ from optsched.errors import OptschedError
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|min|s|m|h|d)")
 
+MOST_SEEDS = 100_000  # of a comparison: more is a slip
+
 
 def seconds(text: str) -> float | None:
     """Seconds of `90s`, `5m`, `1h30m` or `2d`; None where it is no duration."""
@@ -128,6 +130,8 @@ def read_seeds(text: str) -> tuple[int, ...]:
         first, dash, last = (word.strip() for word in part.partition("-"))
         if not first.isdecimal() or (dash and not (last.isdecimal() and int(last) >= int(first))):
             raise OptschedError(f"seeds are whole numbers as in 0-9 or 1,5,7, got {text!r:.60}")
+        if int(last or first) - int(first) >= MOST_SEEDS:
+            raise OptschedError(f"seeds {text!r:.60} are more than {MOST_SEEDS:,}")
         found += range(int(first), int(last or first) + 1)
     if len(set(found)) < len(found):
         raise OptschedError(f"seeds {text!r:.60} name one twice")

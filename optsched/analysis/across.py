@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optsched.analysis.gaps import AnyMethod, Interrupted, compare, several
 from optsched.certificate import beyond, relative_gap
-from optsched.errors import CertificateError
+from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.judging import expect_instance
 from optsched.quantities import read_seed
@@ -70,11 +70,14 @@ def compare_all(
     """
     from optsched.analysis.table import Table
 
+    listed, drawn = list(instances), [read_seed(seed) for seed in seeds]
+    if len(listed) > 1 and isinstance(how.get("bound"), int | float):
+        raise OptschedError("a number as a bound goes with a single instance")
     done: list[pd.DataFrame] = []
-    for instance in instances:
+    for instance in listed:
         own: list[pd.DataFrame] = []
         try:
-            for seed in map(read_seed, seeds):
+            for seed in drawn:
                 for i, forecast in enumerate(forecasts if policies else forecasts[:1]):
                     offline = methods if i == 0 else ()
                     table = compare(instance, offline, policies, seed=seed, forecast=forecast, **how)
@@ -94,21 +97,35 @@ def held_together(rows: pd.DataFrame) -> pd.DataFrame:
     CertificateError
         A schedule beats a bound that another row has proven: one of the two is wrong.
     """
+    if rows.empty:
+        return rows
+    if contradiction := contradicted(rows):
+        raise CertificateError(contradiction)
     rows = rows.astype({"bound": float, "gap": float})
-    for _, part in rows.groupby("objective_kind", dropna=False):
-        bounds, minimised = part["bound"].dropna(), bool((part["sense"] == "minimize").all())
-        if bounds.empty:
-            continue
-        bound = float(bounds.max() if minimised else bounds.min())
-        for i, objective in part["objective"].dropna().items():
-            if beyond(objective, bound, minimised):
-                who, instance = part.at[i, "name"], part.at[i, "instance"]
-                raise CertificateError(f"{instance}: {who} has {objective:.9g}, which the proven bound {bound:.9g} excludes")
-        rows.loc[part.index, "bound"] = bound
-        own = part["objective"].astype(float).dropna()
-        rows.loc[part.index, "gap"] = None
+    for index, bound, _ in _judged_alike(rows):
+        own = rows.loc[index, "objective"].astype(float).dropna()
+        rows.loc[index, "bound"] = bound
+        rows.loc[index, "gap"] = None
         rows.loc[own.index, "gap"] = [relative_gap(value, bound) for value in own]
     return rows
+
+
+def contradicted(rows: pd.DataFrame) -> str | None:
+    """Which schedule of one instance's rows beats a bound of another row, in a sentence; None where all agree."""
+    for index, bound, minimised in _judged_alike(rows):
+        for i, objective in rows.loc[index, "objective"].dropna().items():
+            if beyond(float(objective), bound, minimised):
+                who, instance = rows.at[i, "name"], rows.at[i, "instance"]
+                return f"{instance}: {who} has {objective:.9g}, which the proven bound {bound:.9g} excludes"
+    return None
+
+
+def _judged_alike(rows: pd.DataFrame) -> Iterator[tuple[pd.Index, float, bool]]:
+    """Rows that are judged by the same, their tightest bound, and whether that is of a minimum."""
+    for _, part in rows.groupby("objective_kind", dropna=False):
+        bounds, minimised = part["bound"].dropna().astype(float), bool((part["sense"] == "minimize").all())
+        if len(bounds):
+            yield part.index, float(bounds.max() if minimised else bounds.min()), minimised
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

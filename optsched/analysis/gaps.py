@@ -104,8 +104,8 @@ def compare(
         - ``decisions``, ``fallbacks`` and ``out_of_time`` of a replay: how often the policy decided, how often a simple rule
           had to, and how many of these because a budget was spent; ``overruled``: how often a guard let a rule decide;
         - the figures of merit of `optsched.analysis.metrics.metrics`, where the schedule is a realised one;
-        - ``seed``, ``sense`` (``minimize`` or ``maximize``), ``objective_kind`` (``proxy``, ``realised`` or None), and the
-          components of the objective by name.
+        - ``seed``, ``sense`` (``minimize`` or ``maximize``), ``objective_kind`` (``proxy``, ``realised`` or None), ``sha256``
+          of the instance, ``message``, and the components of the objective by name.
 
     Raises
     ------
@@ -175,7 +175,8 @@ def broken_row(instance: Instance, named: object, seconds: float, error: Optsche
     LOGGER.warning("%s failed: %s", name, error)
     told: Row = {"name": name, "objective": None, "bound": None, "gap": None, "kind": "offline", "termination": "error"}
     told |= {"seconds": seconds, "instance": instance.name}
-    return told | dict.fromkeys((*COUNTED, *METRICS, "seed")) | {"sense": instance.sense, "objective_kind": None}
+    told |= dict.fromkeys((*COUNTED, *METRICS, "seed")) | {"sense": instance.sense, "objective_kind": None}
+    return told | {"sha256": instance.sha256, "message": str(error)}
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
@@ -262,4 +263,5 @@ def row(instance: Instance, kind: str, name: str, result: Result, bounds: dict[s
     told |= {word: figures.get(word) for word in COUNTED}
     told |= {word: found.get(word) for word in METRICS}
     told |= {"seed": result.seed, "sense": instance.sense, "objective_kind": result.objective_kind}
+    told |= {"sha256": instance.sha256, "message": result.message}
     return told | (dict(result.components) if own else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optsched.analysis.statistics import identity, interval
+from optsched.analysis.statistics import WHOLE, identity, interval, labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
 
     ``solver``: the bound to the best schedule found offline; ``online``: from there to `rolling` with perfect forecasts;
     ``forecast``: from there to `rolling` with others; ``policy``: from there to other policies with the same forecast. Gaps are
-    relative to each row's own objective, so that steps add up to the policy's gap.
+    relative to each row's own objective, at most 100 %; where all rows are there, steps add up to the policy's gap.
 
     Parameters
     ----------
@@ -31,11 +31,14 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    gaps, instance = table["gap"].astype(float), identity(table)
+    gaps, instance = table["gap"].astype(float).clip(upper=WHOLE), identity(table)
     judged = table["objective_kind"].fillna("")
     offline = table["kind"] == "offline"
-    online = ~offline & table["gap"].notna()
-    best = gaps[offline & (judged != "proxy")].groupby(instance).min()
+    online = table["kind"] == "online"
+    found = offline & (judged != "proxy")
+    best = gaps[found].groupby(instance[found]).min()
+    plain = table.drop(columns="forecast").assign(kind="")
+    label = labels(plain)  # by options where there are several; forecasts are told apart here
     rows: list[dict[str, object]] = []
 
     def step(word: str, name: str, forecast: str | None, end: pd.Series, begin: pd.Series | None) -> None:
@@ -47,8 +50,8 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(told | {"mean": float(moved.mean()), "low": low, "high": high})
 
     def played(name: str, forecast: str) -> pd.Series:
-        chosen = online & (table["name"] == name) & (table["forecast"] == forecast)
-        return gaps[chosen].groupby(instance).mean()
+        chosen = online & (label == name) & (table["forecast"] == forecast)
+        return gaps[chosen].groupby(instance[chosen]).agg(lambda part: part.mean(skipna=False))
 
     step("solver", "best offline", None, best, None)
     planned = played(PLANNER, PERFECT)
@@ -58,7 +61,7 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
     for forecast in forecasts:
         if forecast != PERFECT:
             step("forecast", PLANNER, forecast, played(PLANNER, forecast), planned)
-        for name in dict.fromkeys(table.loc[online, "name"]):
+        for name in dict.fromkeys(label[online]):
             if name != PLANNER:
                 step("policy", name, forecast, played(name, forecast), played(PLANNER, forecast))
     columns = ["step", "name", "forecast", "instances", "mean", "low", "high"]

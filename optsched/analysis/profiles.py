@@ -94,13 +94,13 @@ def draw_gaps_over_time(table: pd.DataFrame, results: Sequence[Result]) -> Figur
         No method has a trace and a bound.
     """
     bounds = {
-        (row["instance"], row["objective_kind"]): row["bound"]
+        (row["sha256"], row["objective_kind"]): row["bound"]
         for row in table.to_dict("records")
         if row["bound"] is not None and row["bound"] == row["bound"]
     }
     traces: dict[str, list[tuple[Floats, Floats]]] = {}
     for result in results:
-        bound = bounds.get((result.instance.name, result.objective_kind))
+        bound = bounds.get((result.instance.sha256, result.objective_kind))
         if bound is None or result.objective is None or not result.incumbents:
             continue
         seconds, objective, _ = trace_of(result)

@@ -6,9 +6,12 @@ that every method is judged on the same ones (a paired bootstrap).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-LEAST = 2  # instances that an interval needs
+LEAST = 3  # instances that an interval needs
+WHOLE = 1.0  # a gap that counts as all there is: an objective near nothing would be all of the mean
 TIED = 1e-9  # of a gap: closer ones share their rank
 
 
@@ -30,23 +34,36 @@ def by_instance(table: pd.DataFrame, value: str = "gap") -> pd.DataFrame:
     table
         As `compare` and sweeps return it.
     value
-        A column of numbers.
+        A column of numbers: a gap above 100 % counts as 100 %, and other figures of a run that failed are none.
     """
     label, instance = labels(table), identity(table)
-    grouped = table[value].astype(float).groupby([instance, label], sort=False)
+    values = table[value].astype(float)
+    values = values.clip(upper=WHOLE) if value == "gap" else values.where(table["objective"].notna())
+    grouped = values.groupby([instance, label], sort=False)
     return grouped.agg(lambda part: part.mean(skipna=False)).unstack().reindex(columns=list(dict.fromkeys(label)))
+
+
+def by_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """A row an instance, a column a method: whether it was run there."""
+    label = labels(table)
+    counted = table["kind"].groupby([identity(table), label], sort=False).size()
+    return counted.unstack(fill_value=0).reindex(columns=list(dict.fromkeys(label))) > 0
 
 
 def labels(table: pd.DataFrame) -> pd.Series:
     """The name of each row, with options and forecast where there are several of the name."""
     label = table["name"].astype(str)
-    for column, word in (("options", " {}"), ("forecast", " @ {}")):
+    for column, word in (("options", " {}"), ("forecast", " @ {}"), ("time_limit_s", " {:g} s"), ("version", " v{}")):
         if column in table:
             several = table.groupby("name")[column].transform(lambda part: part.dropna().nunique()) > 1
-            extra = table[column].map(lambda value, word=word: word.format(value) if isinstance(value, str) and value else "")
+            extra = table[column].map(partial(_extra, word))
             label = label.where(~several, label + extra)
     offline_too = table.groupby(label)["kind"].transform("nunique") > 1
     return label.where(~(offline_too & (table["kind"] == "online")), label + " (online)")
+
+
+def _extra(word: str, value: object) -> str:
+    return "" if value is None or value == "" or value != value else word.format(value)
 
 
 def identity(table: pd.DataFrame) -> pd.Series:
@@ -55,7 +72,7 @@ def identity(table: pd.DataFrame) -> pd.Series:
 
 
 def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple[float, float] | None:
-    """The 95 % bootstrap interval of a mean (percentiles).
+    """The 95 % bootstrap interval of a mean: percentiles, expanded for few values as Student's t is.
 
     Parameters
     ----------
@@ -66,13 +83,15 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
 
     Returns
     -------
-    None for fewer than two.
+    None for fewer than three.
     """
     if len(values) < LEAST:
         return None
     drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
+    count, mean = len(values), float(values.mean())
+    wider = float(student.ppf((1 + LEVEL) / 2, count - 1) / norm.ppf((1 + LEVEL) / 2) * np.sqrt(count / (count - 1)))
+    return mean - wider * (mean - float(low)), mean + wider * (float(high) - mean)
 
 
 def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> pd.DataFrame:
@@ -88,24 +107,34 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
     Returns
     -------
     pandas.DataFrame
-        ``name``; ``instances`` that it has a gap on; ``missing`` ones, where it failed or nothing is proven: these are in no
-        mean; ``mean``, ``low``, ``high`` (95 % of the mean) and ``worst`` gap; ``rank``, the mean over the instances that all
-        have a gap on, of 1 for the least; ``ahead`` and ``ahead_low``, ``ahead_high``: by how much its gap is below that of the
-        first row on the same instances, in the mean, negative where it is behind; ``seconds``, the mean.
+        ``name``; ``instances`` that it has a gap on; ``missing`` ones, where it failed or nothing is proven, and ``absent``
+        ones, where it has no row: these are in no mean; ``mean``, ``low``, ``high`` (95 % of the mean) and ``worst`` gap;
+        ``rank``, the mean over the instances that all have a gap on, of 1 for the least; ``ahead`` and ``ahead_low``,
+        ``ahead_high``: by how much its gap is below that of the first row on the same instances, in the mean, negative where it
+        is behind; ``seconds``, the mean.
     """
     import pandas as pd
 
     gaps, seconds = by_instance(table), by_instance(table, "seconds")
-    whole = gaps.dropna()
-    ranks = whole.div(TIED).round().rank(axis=1).mean()
+    there = by_rows(table)
+    whole = gaps.dropna(axis=1, how="all").dropna()  # who has no gap at all takes the rank from nobody
+    ranks = whole.div(TIED).round().rank(axis=1).mean().reindex(gaps.columns)
     order = sorted(gaps.columns, key=lambda name: (np.isnan(ranks[name]), ranks[name], gaps[name].mean()))
     rows = []
     for name in order:
         own = gaps[name].dropna()
         pair = (gaps[order[0]] - gaps[name]).dropna().to_numpy()
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
+        low = None if low is None else max(0.0, low)  # a gap is never less
         below, above = interval(pair, resamples, seed) or (None, None)
-        told = {"name": name, "instances": len(own), "missing": len(gaps) - len(own), "mean": own.mean(), "low": low}
+        told = {
+            "name": name,
+            "instances": len(own),
+            "missing": int(there[name].sum()) - len(own),
+            "mean": own.mean(),
+            "low": low,
+        }
+        told |= {"absent": int((~there[name]).sum())}
         told |= {"high": high, "worst": own.max(), "rank": ranks[name], "ahead": pair.mean() if len(pair) else None}
         rows.append(told | {"ahead_low": below, "ahead_high": above, "seconds": seconds[name].mean()})
     return pd.DataFrame(rows)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.analysis.statistics import interval
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, meant
 from optsched.instances.base import Floats, Instance
 from optsched.methods import method
 from optsched.stop import Stop
@@ -17,7 +17,8 @@ from optsched.stop import Stop
 Value = int | float | str
 Runner = Callable[[Instance, Mapping[str, Value], int], float | None]
 """The objective of an instance, with options and a seed; None where there is none."""
-FAILED = 1.0  # loss of a run that raised or found nothing: as bad as twice the cost
+MOST = 1.0  # of a gain or a loss, relative: a default near nothing would decide alone, and a run that fails loses as much
+SETTINGS = ("window_s", "replan_s", "period_s", "budget_s", "forecast")  # of a policy
 WIDE = 4.0  # an option whose range nobody gave is searched from a quarter of its default to four times it
 LOGARITHMIC = 50.0  # a range whose ends are further apart than so many times is searched in orders of magnitude
 
@@ -54,7 +55,7 @@ class Axis:
                 raise OptschedError(f"{text!r}: an option to tune has a range as 1..100, or choices as a,b,c")
             return cls(choices=tuple(_plain(choice) for choice in choices))
         ends = _plain(low), _plain(high)
-        if any(isinstance(end, str) for end in ends) or not float(ends[0]) < float(ends[1]) < math.inf:
+        if any(isinstance(end, str) for end in ends) or not -math.inf < float(ends[0]) < float(ends[1]) < math.inf:
             raise OptschedError(f"{text!r}: a range goes from a number to a larger one, as 1..100 or 0.1..0.9")
         return cls(*ends)  # type: ignore[arg-type]
 
@@ -66,6 +67,11 @@ class Axis:
         if isinstance(default, int):
             return cls(max(1, round(default / WIDE)), round(default * WIDE))
         return cls(default / WIDE, default * WIDE)
+
+    @property
+    def first(self) -> Value:
+        """Some value of it."""
+        return self.choices[0] if self.choices else self.low  # type: ignore[return-value]
 
     def drawn(self, trial: object, name: str) -> Value:
         """One value of it."""
@@ -81,7 +87,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much options are better than the default ones, relative to the default's objective.
+    """By how much options are better than the default ones, relative to the default's objective, 100 % at most.
 
     Attributes
     ----------
@@ -139,6 +145,8 @@ def replaying(name: str) -> Runner:
     def run(instance: Instance, options: Mapping[str, Value], seed: int) -> float | None:
         import optsched
 
+        if unknown := [option for option in options if option not in SETTINGS]:
+            raise OptschedError(f"a policy has no {unknown[0]!r} to tune{meant(unknown[0], SETTINGS, 'it has')}")
         return optsched.replay(instance, name, seed=seed, **options).objective  # type: ignore[arg-type]
 
     return run
@@ -191,6 +199,9 @@ def tune(
         raise OptschedError("tuning needs instances to train on and others to test on, all of one family")
     if not axes:
         raise OptschedError("nothing to search: name an option and its range, as --option NAME=1..100")
+    run(
+        train[0], {option: axis.first for option, axis in axes.items()}, seeds[0]
+    )  # what is no option is told before the search
     known, held = (_objectives(run, {}, part, seeds) for part in (train, test))
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), direction="maximize")
@@ -233,7 +244,7 @@ def _gains(instances: Sequence[Instance], default: Floats, other: Floats) -> tup
     sign = 1.0 if instances[0].sense == "minimize" else -1.0
     gains = sign * (default - other) / np.maximum(np.abs(default), 1e-9)
     failed = np.isnan(other) & ~np.isnan(default)
-    gains = np.where(failed, -FAILED, np.where(np.isnan(default), 0.0, gains))
+    gains = np.where(failed, -MOST, np.where(np.isnan(default), 0.0, np.clip(gains, -MOST, MOST)))
     return gains.mean(axis=1), int(failed.any(axis=1).sum())
 
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from optsched.analysis.sweep.driver import lasting
 from optsched.errors import OptschedError
+from optsched.files import JSON
 
 if TYPE_CHECKING:
     from optsched.instances.base import Instance
@@ -32,9 +34,8 @@ def find_data() -> str | None:
     return os.environ.get(DATA)
 
 
-@lru_cache(maxsize=REMEMBERED)
 def built(recipe: str) -> Instance:
-    """The instance.
+    """The instance, kept for the next task that asks for it where nothing but the recipe decides what it is.
 
     Parameters
     ----------
@@ -48,9 +49,25 @@ def built(recipe: str) -> Instance:
     """
     import optsched
 
-    words = shlex.split(recipe)
-    if not words or words[0] not in MAKERS:
+    if Path(recipe).is_file() or recipe.split(maxsplit=1)[:1] not in [[maker] for maker in MAKERS]:
+        if not Path(recipe).exists() and not recipe.endswith(JSON):
+            raise OptschedError(f"recipe {recipe!r} is neither a file nor begins with {', '.join(MAKERS)}")
         return optsched.load(recipe)
+    return _remembered(recipe) if lasting(recipe) else _made(recipe)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(recipe: str) -> Instance:
+    return _made(recipe)
+
+
+def _made(recipe: str) -> Instance:
+    import optsched
+
+    try:
+        words = shlex.split(recipe)
+    except ValueError as error:
+        raise OptschedError(f"recipe {recipe!r}: {error}") from None
     if any(word in ("-o", "--output", "--json") or word.startswith("--output=") for word in words):
         raise OptschedError(f"recipe {recipe!r}: where it goes is not its affair: leave -o and --json out")
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:

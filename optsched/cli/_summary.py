@@ -23,7 +23,7 @@ STEPS = {
 
 def points(value: float | None) -> str:
     """A gap in per cent with two digits behind the point; nothing where it is not known."""
-    return "-" if value is None or value != value else f"{100 * value:.2f} %"
+    return "-" if value is None or value != value else f"{round(100 * value, 2) + 0.0:.2f} %"
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -36,7 +36,7 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
     from optsched.analysis.statistics import summary
 
     rows: list[list[str]] = []
-    missing: list[tuple[str, int]] = []
+    said: list[str] = []
     for found in summary(table).to_dict("records"):
         behind = "" if found["ahead"] is None or not rows else f"{points(-found['ahead'])}"
         if behind and found["ahead_low"] is not None and found["ahead_low"] == found["ahead_low"]:
@@ -44,12 +44,16 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
         rank = "-" if found["rank"] != found["rank"] else f"{found['rank']:.2f}"
         cells = [str(found["instances"]), points(found["mean"]), span(found["low"], found["high"]), points(found["worst"])]
         rows.append([found["name"], *cells, rank, behind, f"{found['seconds']:.3g}"])
-        if found["missing"]:
-            missing.append((found["name"], found["missing"]))
+        for word, why in (
+            ("missing", "it failed, or nothing is proven"),
+            ("absent", "it was not run, or its family is another"),
+        ):
+            if count := found[word]:
+                where = "an instance" if count == 1 else f"{count} instances"
+                said.append(f"* {found['name']} has no gap on {where}, where {why}: in no mean, and not in the ranks")
     show(out, [Column("name"), *(Column(name, right=True) for name in HEADS)], rows)
-    for name, count in missing:
-        instances = "an instance" if count == 1 else f"{count} instances"
-        say(out, f"* {name} has no gap on {instances}, where it failed or nothing is proven: in no mean, and not in the ranks")
+    for line in said:
+        say(out, line)
 
 
 def show_rows(out: Console, table: pd.DataFrame) -> None:

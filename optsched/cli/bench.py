@@ -30,6 +30,7 @@ Examples:
   optsched bench --list
   optsched bench --suite full --update               # two hours; writes what is better to best.json
 """
+LIBRARY, BEST = "library.toml", "best.json"
 KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "better"}
 
 
@@ -79,7 +80,8 @@ def command(
     from optsched.cli._recipe import find_data
 
     folder = _folder(library)
-    target = None if output is None else table_file(output)
+    target = None if output is None else table_file(output, [str(folder / name) for name in (BEST, LIBRARY)])
+    suite = "full" if listed and not names else suite
     entries, known = chosen(read_entries(folder), suite, names), read_best(folder)
     if listed:
         _list(entries, known)
@@ -96,7 +98,8 @@ def command(
         kept = f"; {store_file} has the rows so far" if store_file else "; --store FILE would have kept the rows"
         warn(f"interrupted{kept}")
         return INTERRUPTED
-    findings = [f for f in findings if against == "best-known" or f.kind == "failed"]
+    if against == "nothing":
+        findings = [finding for finding in findings if finding.kind in ("failed", "wrong")]
     if as_json:
         click.echo(json.dumps({"rows": rows, "findings": [finding.model_dump() for finding in findings]}))
     else:
@@ -137,6 +140,7 @@ def _run(
     from optsched.analysis.sweep.trial import Trial
     from optsched.analysis.sweep.workers import workers as hired
     from optsched.cli._recipe import built
+    from optsched.methods import method as named_method
 
     with tempfile.TemporaryDirectory(prefix="optsched-bench-") as place:
         store, crew = Store(store_file or Path(place) / "rows.sqlite"), hired(workers, None)
@@ -144,6 +148,8 @@ def _run(
             with live("bench") as tell:
                 recipes = [entry.recipe for entry in entries]
                 named = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances made"))
+                for problem in {identity.problem for identity in named}:
+                    named_method(method, problem)  # a wrong name ends here, not in a row each
                 trials = [Trial(i.recipe, i.sha256, "offline", method, {}, seed, limit) for i in named]
                 sweep(store, trials, named, built, crew, lambda tally: tell(f"{tally.kept + tally.done} of {tally.total}"))
             rows = {row["key"]: row for row in store.rows()}
@@ -156,13 +162,14 @@ def _run(
         now, told = judged(entry, identity, row, limit, before)
         if method != "auto":  # recorded gaps are the default method's
             told = [finding for finding in told if finding.kind != "worse"]
-            if now is not None and before is not None:
-                now = now.model_copy(update={"gaps": before.gaps})
+            if now is not None:
+                now = now.model_copy(update={"gaps": {} if before is None else before.gaps})
         findings += told
         if now is not None:
             found[entry.name] = now
-        figures = {word: row.get(word) for word in ("objective", "bound", "termination", "seconds")}
-        best, bound = (None, None) if now is None else (now.best, now.bound)
+        figures = {word: row.get(word) for word in ("objective", "bound", "gap", "termination", "seconds")}
+        same = now is not None and now.sha256 == identity.sha256
+        best, bound = (now.best, now.bound) if same and now is not None else (None, None)
         known_figures = {"best": None if best is None else best.value, "best_bound": None if bound is None else bound.value}
         about = {"name": entry.name, "problem": identity.problem, "jobs": identity.jobs}
         shown.append({**about, "method": method, **figures, **known_figures, "sha256": identity.sha256})
@@ -185,10 +192,10 @@ def _show(found: dict[str, Known], rows: list[dict[str, object]], findings: list
         say(out, f"{KINDS[finding.kind]} {finding.name}: {finding.told}")
     bad = sum(finding.kind != "better" for finding in findings)
     better = len(findings) - bad
-    proven = sum(known.gap is not None and known.gap <= 1e-9 for known in found.values())
+    proven = sum(row["gap"] is not None and _figure(row["gap"]) == 0.0 for row in rows)
     word = f"{bad} to look at" if bad else "nothing contradicts the library"
     more = f", {better} better than known (--update writes them)" if better else ""
-    say(out, f"{len(rows)} instances, {proven} of them with a proven optimum; {word}{more}")
+    say(out, f"{len(rows)} instance{'s' * (len(rows) != 1)}, {proven} proven optimal; {word}{more}")
 
 
 def _figure(value: object) -> float | None:
@@ -208,10 +215,10 @@ def _list(entries: list[Entry], known: dict[str, Known]) -> None:
 
 
 def _update(folder: Path, known: dict[str, Known], found: dict[str, Known], findings: list[Finding]) -> None:
-    from optsched.analysis.library.best import write_best
+    from optsched.analysis.library.best import read_best, write_best
 
     wrong = {finding.name for finding in findings if finding.kind in ("wrong", "failed")}
     fresh = {name: now for name, now in found.items() if name not in wrong and now != known.get(name)}
     if fresh:
-        write_best(folder, known | fresh)
+        write_best(folder, read_best(folder) | fresh)  # others may have written since
     print(f"{folder / 'best.json'}: {len(fresh)} instances updated", file=sys.stderr)

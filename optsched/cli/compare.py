@@ -15,6 +15,7 @@ from optsched.cli._durations import DURATION
 from optsched.cli._frames import table_file, write_table
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
+from optsched.cli._output import JSON, RESULT, tried
 from optsched.cli._picture import picture, save
 from optsched.cli._show import console
 from optsched.cli._streams import aside
@@ -93,6 +94,7 @@ def command(
     from optsched.analysis.across import compare_all
     from optsched.analysis.gaps import Interrupted
 
+    files = tuple(dict.fromkeys(files))
     _input.once(*files)
     chosen, drawn = _names(methods), read_seeds(seeds)
     players = _names(policies)
@@ -118,10 +120,10 @@ def command(
                 table = compare_all(instances, chosen, players, seeds=drawn, forecasts=forecasts, **how)
         except Interrupted as interrupted:
             table, stopped = interrupted.table, True
-    if place is not None:
-        _save(kept, place)
     if target is not None and len(table):
         write_table(table, target)
+    if place is not None:
+        _save(kept, place)
     if as_json:
         click.echo(table.to_json(orient="records", double_precision=15))
     elif len(table):
@@ -138,7 +140,10 @@ def command(
 
 def _names(text: str | None) -> list[str]:
     """Of a list with commas."""
-    return [] if text is None else [name for part in text.split(",") if (name := part.strip())]
+    names = [] if text is None else list(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    if text is not None and not names:
+        raise OptschedError(f"a list of names with commas between them was expected, got {text!r}")
+    return names
 
 
 def _results(folder: str | None) -> Path | None:
@@ -151,12 +156,15 @@ def _save(kept: list[tuple[str, Result]], place: Path) -> None:
     """Every result under a name of its instance, who made it, and how often that was."""
     count: dict[str, int] = {}
     for file, result in kept:
-        stem = f"{result.instance.name}.{result.method}".replace("/", "-").replace(":", "-")
+        how = result.options.get("forecast", "perfect")
+        stem = f"{result.instance.name}.{result.method}.seed{result.seed}" + (f".{how}" if how != "perfect" else "")
+        stem = "".join(letter if letter.isalnum() or letter in "._@+ " else "-" for letter in stem)
         count[stem] = count.get(stem, 0) + 1
         beside = None if file == _input.STDIN else os.path.relpath(file, place)
         reference = result.instance.model_copy(update={"file": beside})
         name = stem if count[stem] == 1 else f"{stem}.{count[stem]}"
-        result.model_copy(update={"instance": reference}).save(place / f"{name}.result.json")
+        path = tried(place / f"{name}.result.json", ends=JSON, replaces=RESULT)
+        result.model_copy(update={"instance": reference}).save(path)
 
 
 def _show(table: pd.DataFrame) -> None:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from optsched.analysis.sweep.driver import Tally
+    from optsched.analysis.sweep.plan import Plan
 
+MOST_TOLD = 5  # reasons of failures
 EPILOG = """\b
 Example, as grid.toml:
   seeds = "0-2"                      # of methods and policies
@@ -71,57 +73,60 @@ def command(
     """
     from optsched.analysis.sweep.store import Store, is_store
 
-    target = None if output is None else table_file(output, [file, store_file])
     if is_store(Path(file)):
+        target = None if output is None else table_file(output, [file])
         store = Store(file)
-        _report(store.table(), target, as_json)
+        found = store.table()
         store.close()
-        return 0
+        return _report(found, target, as_json)
     from optsched.analysis.sweep.plan import read_plan
 
     plan = read_plan(file)
     recipes = plan.recipes()
+    target = None if output is None else table_file(output, [file, store_file, *recipes])
     kept = store_file or str(Path(file).with_suffix(".sqlite"))
     if Path(kept) == Path(file):
         raise InputError(kept, "", "is the plan itself; --store names another file")
     if workers is not None and scheduler is not None:
         raise OptschedError("--workers are processes of this machine, --scheduler has its own")
     if dry_run:
-        runs = (len(plan.methods) + len(plan.policies)) * len(plan.seeds)
-        say(console(), f"{len(recipes)} instances, at least {runs} runs of each; nothing was run")
+        say(console(), f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}; nothing was run")
         return 0
     with aside(as_json):
-        code = _run(plan_file=file, kept=kept, recipes=recipes, workers=workers, scheduler=scheduler, again=retry_failed)
+        code, keys = _run(plan, kept, recipes, workers, scheduler, retry_failed)
     store = Store(kept)
-    table = store.table()
+    table = store.table(keys)
     store.close()
-    _report(table, target, as_json)
+    failed = _report(table, target, as_json)
     if not as_json:
         say(console(), f"kept in {kept}")
-    return code
+    return code or failed
 
 
-def _run(plan_file: str, kept: str, recipes: list[str], workers: int | None, scheduler: str | None, again: bool) -> int:
+def _run(
+    plan: Plan, kept: str, recipes: list[str], workers: int | None, scheduler: str | None, again: bool
+) -> tuple[int, set[str]]:
+    """The exit code, and the keys of the plan's trials."""
     from optsched.analysis.sweep.driver import identities, sweep
-    from optsched.analysis.sweep.plan import read_plan
     from optsched.analysis.sweep.store import Store
     from optsched.analysis.sweep.workers import workers as hired
     from optsched.cli._recipe import built
 
-    plan, store = read_plan(plan_file), Store(kept)
+    store, keys = Store(kept), set[str]()
     crew = hired(workers, scheduler)
     try:
         with live("sweep") as tell:
             tell(f"what {len(recipes)} instances are")
             found = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances known"))
             trials = plan.trials(found)
+            keys |= {trial.key for trial in trials}
             tally = sweep(store, trials, found, built, crew, lambda tally: tell(_line(tally)), again)
-        if tally.failed:
-            warn(f"{tally.failed} of {tally.done} runs failed: their rows say why; --retry-failed does them again")
-        return 0 if not tally.failed else 1
+        if tally.kept:
+            warn(f"{tally.kept:,} of {tally.total:,} runs were there already")
+        return 0, keys
     except KeyboardInterrupt:
         warn(f"interrupted: all rows so far are in {kept}; the same command goes on")
-        return INTERRUPTED
+        return INTERRUPTED, keys
     finally:
         crew.close()
         store.close()
@@ -139,7 +144,8 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> None:
+def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> int:
+    """Write and show the rows; 1 where some failed, which are told."""
     from optsched.cli._summary import show_loss, show_summary
 
     if target is not None and len(table):
@@ -154,3 +160,9 @@ def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> None:
             say(out, f"{len(table):,} rows written to {target}")
     else:
         warn("there is no row yet")
+    bad = table[table["status"] != "done"] if len(table) else table
+    for (name, message), part in list(bad.groupby(["name", "message"], dropna=False))[:MOST_TOLD] if len(bad) else ():
+        warn(f"{name} failed on {len(part)} of its runs: {message}")
+    if len(bad):
+        warn(f"{len(bad):,} of {len(table):,} runs failed; --retry-failed does them again")
+    return 1 if len(bad) else 0

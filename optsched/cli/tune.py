@@ -23,7 +23,6 @@ from optsched.quantities import read_seeds
 
 if TYPE_CHECKING:
     from optsched.analysis.tune import Axis, Gain, Tuned
-    from optsched.instances import Instance
 
 EPILOG = """\b
 Examples:
@@ -76,8 +75,9 @@ def command(
     from optsched.analysis.tune import replaying, solving, tune
 
     drawn = read_seeds(seeds)
-    target = None if output is None else tried(output, ends=JSON)
-    train, test = _instances(train_files), _instances(test_files)
+    files = [_files(patterns) for patterns in (train_files, test_files)]
+    target = None if output is None else tried(output, inputs=[*files[0], *files[1]], ends=JSON)
+    train, test = ([_input.instance(file) for file in part] for part in files)
     with aside(as_json):
         axes = _axes(name, options, online, train[0].problem)
         run = replaying(name) if online else solving(name, time_limit)
@@ -103,13 +103,19 @@ def command(
     out = console()
     rows = [_row(word, gain) for word, gain in (("training", found.train), ("test", found.test))]
     show(out, [Column("on"), *(Column(w, right=True) for w in ("instances", "mean gain", "95 %", "least", "failed"))], rows)
-    chosen = "".join(f" {'--' if not online else ''}{'option ' if not online else ''}{k}={v}" for k, v in found.options.items())
+    chosen = "".join(f" {'' if online else '--option '}{k}={_short(v)}" for k, v in found.options.items())
     say(out, f"best:{chosen}" if chosen else "nothing that was tried is better than the default options")
-    if found.options and (found.test.low is None or found.test.low <= 0):
+    if found.options and found.test.low is None:
+        say(out, "so few test instances have no interval: this may be chance")
+    elif found.options and found.test.low is not None and found.test.low <= 0:
         say(out, "on the test instances this is no more than chance may do: the interval reaches 0")
     if target is not None:
         say(out, f"written to {target}")
     return 0
+
+
+def _short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _row(word: str, gain: Gain) -> list[str]:
@@ -121,9 +127,8 @@ def _json(name: str, found: Tuned) -> dict[str, object]:
     return {"name": name, "options": found.options, **gains, "tried": list(found.tried)}
 
 
-def _instances(patterns: Sequence[str]) -> list[Instance]:
-    files = [file for pattern in patterns for file in (sorted(glob(pattern)) or [pattern])]
-    return [_input.instance(file) for file in dict.fromkeys(files)]
+def _files(patterns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(file for pattern in patterns for file in (sorted(glob(pattern)) or [pattern])))
 
 
 def _axes(name: str, options: Sequence[str], online: bool, problem: str) -> dict[str, Axis]:

@@ -47,7 +47,15 @@ def test_a_row_each_in_the_order_given(examples: Path) -> None:
     table = optsched.compare(instance, ["greedy", "exact"], ["local-fcfs", "price-greedy"])
     assert list(table.columns)[: len(COLUMNS)] == COLUMNS
     figures = list(table.columns)[len(COLUMNS) + len(COUNTED) :]
-    assert figures == [*METRICS, "seed", "sense", "objective_kind", *optsched.solve(instance, "greedy").components]
+    assert figures == [
+        *METRICS,
+        "seed",
+        "sense",
+        "objective_kind",
+        "sha256",
+        "message",
+        *optsched.solve(instance, "greedy").components,
+    ]
     printed = str(table).splitlines()
     assert printed[0].split()[:4] == COLUMNS[:4]
     assert printed[1].split()[1] == "greedy"

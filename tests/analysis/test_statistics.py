@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from optsched.analysis.across import compare_all, held_together
+from optsched.analysis.gaps import Interrupted
 from optsched.analysis.loss import loss
 from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
 from optsched.analysis.statistics import by_instance, interval, labels, performance_profile, summary
 from optsched.errors import CertificateError, OptschedError
+from optsched.instances.base import Instance
 from optsched.result import Result
 from tests.oracle import tiny
 
@@ -18,7 +20,8 @@ from tests.oracle import tiny
 def table(*rows: tuple[str, str, int, float | None], kind: str = "offline") -> pd.DataFrame:
     """Rows of (instance, name, seed, gap)."""
     frame = pd.DataFrame(rows, columns=["instance", "name", "seed", "gap"])
-    return frame.assign(kind=kind, seconds=np.arange(1.0, len(rows) + 1), objective=1.0, objective_kind=None, forecast=None)
+    frame = frame.assign(kind=kind, seconds=np.arange(1.0, len(rows) + 1), objective=1.0, objective_kind=None, forecast=None)
+    return frame.assign(objective=frame["objective"].where(frame["gap"].notna()))
 
 
 def test_means_are_over_instances_not_over_rows() -> None:
@@ -53,22 +56,50 @@ def test_differences_are_paired() -> None:
     assert found.loc["y", "high"] - found.loc["y", "low"] > 0.1
 
 
-def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
+@pytest.mark.parametrize("count", [4, 8, 30])
+def test_the_interval_covers_the_mean_about_as_often_as_it_says(count: int) -> None:
+    """Of few values too, where plain percentiles cover it four times in five."""
     rng = np.random.default_rng(0)
     hits = 0
     for _ in range(300):
-        low, high = interval(rng.normal(1.0, 1.0, 30), resamples=400) or (0.0, 0.0)
+        low, high = interval(rng.normal(1.0, 1.0, count), resamples=400) or (0.0, 0.0)
         hits += low <= 1.0 <= high
-    assert 0.89 <= hits / 300 <= 0.98
-    assert interval(np.array([1.0])) is None
+    assert 0.9 <= hits / 300 <= 0.985
+    assert interval(np.array([1.0, 2.0])) is None
+
+
+def test_who_never_has_a_gap_takes_the_rank_from_nobody() -> None:
+    rows = [
+        ("a", "x", 0, 0.1),
+        ("b", "x", 0, 0.5),
+        ("a", "y", 0, 0.2),
+        ("b", "y", 0, 0.4),
+        ("a", "z", 0, None),
+        ("b", "z", 0, None),
+    ]
+    found = summary(table(*rows)).set_index("name")
+    assert found["rank"].tolist()[:2] == [1.5, 1.5]
+    assert found.index[-1] == "z"
+    assert found.loc["z", ["missing", "absent"]].tolist() == [2, 0]
+
+
+def test_an_objective_near_nothing_is_not_all_of_the_mean() -> None:
+    found = summary(table(("a", "x", 0, 1e12), ("b", "x", 0, 0.0)))
+    assert found["mean"].tolist() == [0.5]
+
+
+def test_equal_names_are_not_one_instance() -> None:
+    rows = table(("a", "x", 0, 0.1), ("a", "x", 0, 0.3)).assign(sha256=["1", "2"])
+    assert summary(rows)["instances"].tolist() == [2]
 
 
 def test_profiles_by_hand() -> None:
     rows = table(("a", "x", 0, 0.0), ("a", "y", 0, 0.0), ("b", "x", 0, 0.0), ("b", "y", 0, None))
-    rows["seconds"] = [1.0, 3.0, 4.0, 2.0]
+    rows["seconds"], rows["objective"] = [1.0, 3.0, 4.0, 0.1], [1.0, 1.0, 1.0, None]
     found = performance_profile(rows)
-    assert found["x"][0].tolist() == [1.0, 2.0]
-    assert found["y"][0].tolist() == [1.0, 3.0]
+    assert found["x"][0].tolist() == [1.0, 1.0]
+    assert found["y"][0].tolist() == [3.0]  # who failed at once is not the fastest
+    assert found["y"][1].tolist() == [0.5]
     by_gap = performance_profile(rows, "gap")
     assert by_gap["y"][1].tolist() == [0.5]
     with pytest.raises(OptschedError, match="needs gap"):
@@ -87,6 +118,18 @@ def test_every_row_is_held_against_the_best_bound_of_its_instance() -> None:
     assert found["gap"].tolist() == pytest.approx([0.3, 0.125])
     with pytest.raises(CertificateError, match=r"a: y has 8, which the proven bound 9 excludes"):
         held_together(rows.assign(bound=[6.0, 9.0]))
+
+
+def test_ctrl_c_in_the_first_run_has_an_empty_table() -> None:
+    def stopped(instance: Instance) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as caught:
+        compare_all([tiny.deferrable(1)], [stopped])
+    assert len(caught.value.table) == 0
+    assert len(compare_all([tiny.deferrable(1)], [], [])) == 0
+    with pytest.raises(OptschedError, match="goes with a single instance"):
+        compare_all([tiny.deferrable(1), tiny.deferrable(2)], ["exact"], bound=3.0)
 
 
 def test_many_instances_and_seeds() -> None:

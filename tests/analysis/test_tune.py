@@ -39,6 +39,9 @@ def test_policies_too() -> None:
     cases = [tiny.deferrable(seed) for seed in (1, 2, 4)]
     found = tune(replaying("rolling"), cases[:2], cases[2:], {"replan_s": Axis(300, 3600)}, trials=2)
     assert len(found.tried) == 2
+    assert max(row["gain"] for row in found.tried) > -1  # none failed
+    with pytest.raises(OptschedError, match="no 'window' to tune, did you mean window_s"):
+        tune(replaying("rolling"), cases[:2], cases[2:], {"window": Axis(300, 3600)}, trials=2)
 
 
 def test_what_cannot_be_tuned() -> None:
@@ -47,6 +50,8 @@ def test_what_cannot_be_tuned() -> None:
         tune(run, cases, cases[:1], {"cap": Axis(0.1, 0.9)})
     with pytest.raises(OptschedError, match="all of one family"):
         tune(run, cases, [tiny.deferrable(1)], {"cap": Axis(0.1, 0.9)})
+    with pytest.raises(OptschedError, match="no option"):
+        tune(run, cases[:1], cases[1:], {"quantle": Axis(0.1, 0.9)})
     with pytest.raises(OptschedError, match="nothing to search"):
         tune(run, cases[:1], cases[1:], {})
 

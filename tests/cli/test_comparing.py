@@ -97,6 +97,48 @@ def test_sweep_refuses(tmp_path: Path, text: str, said: str) -> None:
     assert said in one_line(done)
 
 
+def test_the_table_is_the_plans_and_its_failures_are_told_each_time(tmp_path: Path) -> None:
+    """What an earlier plan has left in the store is not in it."""
+    (tmp_path / "mine.py").write_text("def boom(instance):\n    raise ValueError('no idea')\n")
+    plan = '{}\n[[instances]]\nrecipe = "generate osdec --jobs 4 --seed {{seed}}"\nseed = "{}"\n'
+    (tmp_path / "g.toml").write_text(plan.format('methods = ["greedy", "fifo"]', "0-2"))
+    assert run("sweep", "g.toml", "--workers", "1", cwd=tmp_path).returncode == 0
+    (tmp_path / "g.toml").write_text(plan.format('methods = ["greedy", "mine:boom"]', "0-1"))
+    for _ in range(2):
+        done = run("sweep", "g.toml", "--workers", "1", "-o", "t.csv", cwd=tmp_path)
+        assert done.returncode == 1
+        assert "mine:boom failed on 2 of its runs: " in done.stderr
+        assert "no idea" in done.stderr
+        table = pd.read_csv(tmp_path / "t.csv")
+        assert sorted(table["name"]) == ["greedy", "greedy", "mine:boom", "mine:boom"]
+
+
+def test_outputs_never_replace_what_is_read(cases: Path, tmp_path: Path) -> None:
+    train, test = tmp_path / "train.json", tmp_path / "test.json"
+    for seed, file in enumerate((train, test)):
+        assert run("generate", "vcc", "--jobs", 20, "--days", 1, "--load", 0.2, "--seed", seed, "-o", file).returncode == 0
+    kept = train.read_bytes()
+    tuned = run("tune", "constant", "--train", train, "--test", test, "--trials", 1, "-o", train)
+    assert (tuned.returncode, train.read_bytes()) == (2, kept)
+    (tmp_path / "g.toml").write_text(f'methods = ["greedy"]\n[[instances]]\nfiles = "{train}"\n')
+    swept = run("sweep", tmp_path / "g.toml", "--workers", "1", "-o", train)
+    assert (swept.returncode, train.read_bytes()) == (2, kept)
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "library.toml").write_text('[[instances]]\nname = "x"\nrecipe = "generate osdec --jobs 4"\nsuite = "small"\n')
+    assert run("bench", "--library", library, "--update").returncode == 0
+    best = (library / "best.json").read_bytes()
+    assert run("bench", "--library", library, "-o", library / "best.json").returncode == 2
+    assert (library / "best.json").read_bytes() == best
+    (tmp_path / "kept").mkdir()
+    compared = run("compare", cases / "0.json", "--methods", "greedy", "--results", tmp_path / "kept")
+    (file,) = (tmp_path / "kept").iterdir()
+    assert compared.returncode == 0
+    file.write_text("notes")
+    assert run("compare", cases / "0.json", "--methods", "greedy", "--results", tmp_path / "kept").returncode == 2
+    assert file.read_text() == "notes"
+
+
 def test_bench(tmp_path: Path) -> None:
     """An edited best value is found out."""
     library = tmp_path / "library"
@@ -123,10 +165,16 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert built("example geo-small").name == "masac-J40-load0.8-s2"
     made.save(tmp_path / "x.json")
     assert built(str(tmp_path / "x.json")).sha256 == made.sha256
+    odd = tmp_path / "generate it's.json"
+    made.save(odd)
+    assert built(str(odd)).sha256 == made.sha256
     for recipe, said in (
         ("generate osdec -o y.json", "leave -o"),
         ("generate nothing", "no command"),
         ("y.json", "no such file"),
+        ("rm -rf x", "neither a file nor begins with"),
+        ("", "neither a file"),
+        ("generate 'x", "No closing quotation"),
     ):
         with pytest.raises(OptschedError, match=said):
             built(recipe)

@@ -65,9 +65,11 @@ def test_what_is_foreseen_by_hand() -> None:
     )
     account = Beside()
     account.join(0, [(2.0, 1, 0)])
-    assert account.foreseen(instance, 1.0, []) == pytest.approx(2.0)
-    assert account.foreseen(instance, 0.0, []) == pytest.approx(0.2)
-    assert account.foreseen(instance, 0.0, [[], [(1.0, 1, 1)]]) == pytest.approx(0.3)
+    whole, held, twice = np.ones(3), np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.25, 1.0])
+    assert account.foreseen(instance, whole, []) == pytest.approx(2.0)
+    assert account.foreseen(instance, held, []) == pytest.approx(0.2)
+    assert account.foreseen(instance, held, [[], [(1.0, 1, 1)]]) == pytest.approx(0.3)
+    assert account.foreseen(instance, twice, [[], [(1.0, 1, 1)]]) == pytest.approx(0.3)
     assert account.spent == 0.0
     assert list(account.waiting) == [(2.0, 1, 0)]
 

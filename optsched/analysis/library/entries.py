@@ -5,13 +5,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ConfigDict, Field
 
 from optsched.analysis.sweep.plan import axes_of, points
-from optsched.errors import InputError, OptschedError, meant
+from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes
 from optsched.instances.base import Data
 from optsched.instances.files import validated
@@ -54,7 +55,10 @@ class Block(Data):
     def entries(self) -> list[Entry]:
         """All points of the grid."""
         axes = axes_of(self.model_extra or {}, self.recipe)
-        return [Entry(self.name.format(**point), self.recipe.format(**point), self.suite) for point in points(axes)]
+        try:
+            return [Entry(self.name.format(**point), self.recipe.format(**point), self.suite) for point in points(axes)]
+        except (ValueError, KeyError, IndexError) as error:
+            raise OptschedError(f"name {self.name!r} cannot be filled in from the axes of its recipe ({error})") from None
 
 
 class Blocks(Data):
@@ -99,6 +103,8 @@ def chosen(entries: Iterable[Entry], suite: Suite, patterns: Sequence[str]) -> l
     for pattern in patterns:
         fitting = [entry for entry in listed if fnmatchcase(entry.name, pattern)]
         if not fitting:
-            raise OptschedError(f"the library has no instance {pattern!r}{meant(pattern, [entry.name for entry in listed])}")
+            near = get_close_matches(pattern, [entry.name for entry in listed], n=3)
+            said = f", did you mean {' or '.join(near)}?" if near else "; `optsched bench --list` has them"
+            raise OptschedError(f"the library has no instance {pattern!r}{said}")
         found += [entry for entry in fitting if entry not in found]
     return found

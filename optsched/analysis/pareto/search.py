@@ -142,7 +142,13 @@ class _Search:
         try:
             self._begin()
             while (cell := self._next()) is not None:
-                self._explore(cell)
+                try:
+                    self._explore(cell)
+                except OptschedError as error:
+                    if self.limits is None:
+                        raise
+                    log.info("no limits on an axis any more: %s", error)  # numbers that a solver refuses
+                    self.limits = None
         except _Stopped as stopped:
             ended = stopped.ended
         except KeyboardInterrupt:
@@ -169,8 +175,12 @@ class _Search:
         self.limits = self._exactly()
         for axis in (0, 1):
             if self.limits is not None:
-                self._lexicographic(axis, inf, self._best(axis).schedule)
-            else:
+                try:
+                    self._lexicographic(axis, inf, self._best(axis).schedule)
+                except OptschedError as error:
+                    log.info("no limits on an axis: %s", error)  # numbers that a solver refuses
+                    self.limits = None
+            if self.limits is None:
                 self._weigh((1.0 - axis, float(axis)))
                 faint, unit = [1.0, 1.0], self._sizes()
                 faint[1 - axis] = FAINT

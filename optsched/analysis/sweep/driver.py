@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from optsched.analysis.sweep.store import Store
 from optsched.analysis.sweep.trial import Build, Identity, Told, Trial, identify, run
 from optsched.analysis.sweep.workers import Workers
+from optsched.errors import OptschedError
 
 AHEAD = 3  # tasks handed out for each worker, so that none waits for the driver
 BEAT_S = 5.0  # between two signs of life
@@ -61,27 +62,33 @@ def identities(
     ------
     OptschedError : a recipe makes no instance.
     """
-    known = store.identities(recipe for recipe in recipes if _lasting(recipe))
+    known = store.identities(recipe for recipe in recipes if lasting(recipe))
     asked = {crew.submit(identify, build, recipe): recipe for recipe in recipes if recipe not in known}
     fresh: list[Identity] = []
     try:
         open_ = set(asked)
         while open_:
             came, open_ = wait(open_, timeout=BEAT_S, return_when=FIRST_COMPLETED)
-            fresh += [future.result() for future in came]
+            for future in came:
+                try:
+                    fresh.append(future.result())
+                except BaseException as error:
+                    if crew.lost(error):
+                        raise OptschedError(f"recipe {asked[future]!r}: the worker that made it died") from None
+                    raise
             store.beat()
             tell(len(fresh) + len(known))
     finally:
         for future in asked:
             future.cancel()
-        store.identified(found for found in fresh if _lasting(found.recipe))
+        store.identified(found for found in fresh if lasting(found.recipe))
     known |= {found.recipe: found for found in fresh}
     return [known[recipe] for recipe in recipes]
 
 
-def _lasting(recipe: str) -> bool:
-    """Whether the recipe is the same instance tomorrow: a generator's is, a file may change."""
-    return recipe.split()[0] == "generate"
+def lasting(recipe: str) -> bool:
+    """Whether the recipe is the same instance tomorrow: a generator's is, one that reads files may change."""
+    return recipe.startswith("generate ") and not any(mark in recipe for mark in "/.$")
 
 
 def sweep(

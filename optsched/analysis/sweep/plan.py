@@ -10,12 +10,12 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from optsched.analysis.sweep.trial import Identity, Trial
 from optsched.errors import InputError, OptschedError
 from optsched.files import read_bytes
-from optsched.instances.base import Data
+from optsched.instances.base import Data, refuse
 from optsched.instances.files import validated
 from optsched.quantities import read_seconds, read_seeds
 
@@ -119,6 +119,17 @@ class Plan(Data):
     seeds: Annotated[list[int], BeforeValidator(_seeds)] = Field(default_factory=lambda: [0])
     time_limit: str | float | None = "60s"
 
+    @model_validator(mode="after")
+    def _runs_something(self) -> Plan:
+        if not self.methods and not self.policies:
+            refuse("methods", "and policies are missing: there is nothing to run")
+        return self
+
+    @property
+    def runs(self) -> int:
+        """Of each instance, at most."""
+        return len(list(self._grid())) * len(self.seeds)
+
     def recipes(self) -> list[str]:
         """Of all instances, each once."""
         return list(dict.fromkeys(recipe for source in self.instances for recipe in source.recipes()))
@@ -131,23 +142,26 @@ class Plan(Data):
         OptschedError : a method, a policy or a setting that no instance can use.
         """
         limit, known = read_seconds(self.time_limit), list(instances)
-        unused = {name: "" for _, name, _ in self._grid()}
+        unused: dict[str, str] = {}
+        used: set[str] = set()
         found: list[Trial] = []
         for identity in known:
             if self.policies:
                 found.append(Trial(identity.recipe, identity.sha256, "bound", "quick"))
             for kind, name, options in self._grid():
                 fault = _fault(kind, name, options, identity.problem)
+                point = f"{kind} {name} {sorted(options.items())}"
                 if fault is not None:
-                    if name in unused:
-                        unused[name] = fault
+                    if "has no method" not in unused.get(point, "has no method") and "has no method" in fault:
+                        continue  # what is wrong where the family has it says more
+                    unused[point] = fault
                     continue
-                unused.pop(name, None)
+                used.add(point)
                 for seed in self.seeds:
                     time = limit if kind == "offline" else None
                     found.append(Trial(identity.recipe, identity.sha256, kind, name, options, seed, time))  # type: ignore[arg-type]
-        if unused and known:
-            raise OptschedError(next(iter(unused.values())))
+        if wrong := [fault for point, fault in unused.items() if point not in used]:
+            raise OptschedError(wrong[0])
         return list({trial.key: trial for trial in found}.values())
 
     def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
@@ -164,7 +178,10 @@ def axes_of(given: Mapping[str, object], recipe: str) -> dict[str, list[Any]]:
     ------
     OptschedError : one of them has none, or the other way round.
     """
-    used = {name for _, name, _, _ in string.Formatter().parse(recipe) if name is not None}
+    try:
+        used = {name for _, name, _, _ in string.Formatter().parse(recipe) if name is not None}
+    except ValueError as error:
+        raise OptschedError(f"recipe {recipe!r}: {error}; a brace that is meant is written twice") from None
     if used != set(given):
         odd = ", ".join(sorted(used ^ set(given)))
         raise OptschedError(f"recipe {recipe!r}: {odd}: every {{name}} in it needs an axis, and the other way round")
@@ -187,6 +204,9 @@ def _fault(kind: str, name: str, options: Mapping[str, object], problem: str) ->
             method(name, problem, options=dict(options))
         else:
             told = [read_seconds(options.get(word)) for word in ("window_s", "replan_s", "budget_s")]  # type: ignore[arg-type]
+            read_seconds(options.get("period_s"))  # type: ignore[arg-type]
+            if not isinstance(options.get("guard", True), bool):
+                raise OptschedError(f"guard is true or false, got {options['guard']!r}")
             policy(problem, name, Settings(window_s=told[0], replan_s=told[1], budget_s=told[2]))
             forecast(str(options["forecast"]))
     except OptschedError as error:

@@ -1,7 +1,7 @@
 """The file that keeps a sweep: one SQLite database that several drivers may write to, and that a kill leaves whole.
 
-A row is written once and never changed; whoever starts the same sweep again finds it by its key. A driver claims a task before
-it hands it out, and shows every few seconds that it is alive: what a dead one had claimed is anybody's.
+A row is written once, and changed only where it had failed; whoever starts the same sweep again finds it by its key. A driver
+claims a task before it hands it out, and shows every few seconds that it is alive: what a dead one had claimed is anybody's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import platform
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optsched.analysis.sweep.trial import Identity, Told, Trial
+from optsched.analysis.sweep.trial import Identity, Told, Trial, own_version
 from optsched.errors import InputError, OptschedError
 
 if TYPE_CHECKING:
@@ -59,15 +58,19 @@ class Store:
         self.driver = uuid.uuid4().hex
         if self.path.is_dir() or (self.path.exists() and self.path.stat().st_size and not is_store(self.path)):
             raise InputError(self.path, "", "exists and keeps no sweep; give the store another name")
-        with self._told():
+        try:
             self.db = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
+            tables = {row[0] for row in self.db.execute("select name from sqlite_master where type = 'table'")}
+            if tables and "about" not in tables:
+                raise InputError(self.path, "", "is a database that keeps no sweep; give the store another name")
+            if tables and self.db.execute("select format from about").fetchone() != (FORMAT,):
+                raise InputError(self.path, "", f"is no {FORMAT} file")
+        except sqlite3.Error as error:
+            raise InputError(self.path, "", f"cannot be used as a store ({error})") from None
+        with self._told():
             self.db.execute("pragma journal_mode=wal")
             self.db.execute("pragma synchronous=normal")
-            if self.db.execute("select count(*) from sqlite_master where name = 'about'").fetchone()[0]:
-                found = self.db.execute("select format from about").fetchone()
-                if found is None or found[0] != FORMAT:
-                    raise InputError(self.path, "", f"is no {FORMAT} file")
-            else:
+            if not tables:
                 self.db.executescript(SCHEMA)
                 self.db.execute("insert into about select ? where not exists (select 1 from about)", (FORMAT,))
             self.beat()
@@ -78,8 +81,8 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            kept = "is the disk full? All rows so far are kept, and the same command goes on"
-            raise OptschedError(f"{self.path}: {error}: {kept}") from error
+            why = "is the disk full? " if "full" in str(error) or "I/O" in str(error) else ""
+            raise OptschedError(f"{self.path}: {error}; {why}all rows so far are kept, and the same command goes on") from error
 
     def beat(self) -> None:
         """Show that this driver is alive."""
@@ -91,14 +94,14 @@ class Store:
         """What is known of recipes that this version has been asked for."""
         with self._told():
             rows = self.db.execute(
-                "select recipe, sha256, name, problem, jobs from instances where version = ?", (version("optsched"),)
+                "select recipe, sha256, name, problem, jobs from instances where version = ?", (own_version(),)
             )
             known = {row[0]: Identity(*row) for row in rows}
         return {recipe: known[recipe] for recipe in recipes if recipe in known}
 
     def identified(self, found: Iterable[Identity]) -> None:
         """Remember them."""
-        told = [(i.recipe, version("optsched"), i.sha256, i.name, i.problem, i.jobs) for i in found]
+        told = [(i.recipe, own_version(), i.sha256, i.name, i.problem, i.jobs) for i in found]
         with self._told(), self._transaction():
             self.db.executemany("insert or replace into instances values (?, ?, ?, ?, ?, ?)", told)
 
@@ -149,7 +152,7 @@ class Store:
                 json.dumps(trial.options, sort_keys=True),
                 trial.seed,
                 trial.time_limit_s,
-                version("optsched"),
+                own_version(),
                 told["status"],
                 json.dumps(told),
             )
@@ -179,11 +182,17 @@ class Store:
             found = self.db.execute(f"select {', '.join(words)}, told from rows order by rowid").fetchall()
         return [json.loads(row[-1]) | dict(zip(words, row[:-1], strict=True)) for row in found]
 
-    def table(self) -> pd.DataFrame:
-        """The rows of methods and policies as `compare` has them, each against the best bound of its instance."""
+    def table(self, keys: Container[str] | None = None) -> pd.DataFrame:
+        """The rows of methods and policies as `compare` has them, each against the best bound of its instance.
+
+        Parameters
+        ----------
+        keys
+            Of the trials that are wanted; all where None.
+        """
         from optsched.analysis.sweep.table import table_of
 
-        return table_of(self.rows())
+        return table_of([row for row in self.rows() if keys is None or row["key"] in keys])
 
     def close(self) -> None:
         """Leave; claims that are left are anybody's."""

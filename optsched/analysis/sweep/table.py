@@ -6,13 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from optsched.analysis.across import held_together
+from optsched.analysis.across import contradicted, held_together
 from optsched.analysis.sweep.trial import Told
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FIRST = ("instance", "name", "kind", "seed", "objective", "bound", "gap", "seconds", "termination", "status")
+NEEDED = ("sense", "objective_kind", "message")
 LATER = ("components", "incumbents", "told", "versions")  # not columns of their own
 
 
@@ -44,10 +45,18 @@ def table_of(rows: Sequence[Told]) -> pd.DataFrame:
         flat.append(told)
     if not flat:
         return Table()
-    columns = list(dict.fromkeys([*FIRST, *(name for row in flat for name in row)]))
+    columns = list(dict.fromkeys([*FIRST, *NEEDED, *(name for row in flat for name in row)]))
     frame = pd.DataFrame(flat, columns=columns)
     if frame["sense"].isna().any():  # of what failed before it could tell
         known = frame.dropna(subset=["sense"]).groupby("sha256")["sense"].first()
-        frame["sense"] = frame["sense"].fillna(frame["sha256"].map(known)).fillna("minimize")
-    frame = pd.concat([held_together(part) for _, part in frame.groupby("sha256", sort=False)]).sort_index()
+        frame["sense"] = [
+            sense if isinstance(sense, str) else known.get(sha256, "minimize")
+            for sense, sha256 in zip(frame["sense"], frame["sha256"], strict=True)
+        ]
+    frame = frame.astype({"bound": float, "gap": float})
+    for _, part in frame.groupby("sha256", sort=False):
+        if said := contradicted(part):  # one of them is wrong: none of them has a gap, and all are there to be looked at
+            frame.loc[part.index, ["status", "message", "gap"]] = ["wrong", said, None]
+        else:
+            frame.loc[part.index, ["bound", "gap"]] = held_together(part)[["bound", "gap"]]
     return Table(frame[frame["kind"] != "bound"].reset_index(drop=True))

@@ -8,7 +8,10 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from optsched.errors import OptschedError
@@ -62,11 +65,35 @@ class Trial:
     seed: int = 0
     time_limit_s: float | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """Hash of instance, method, options and version: who asks for the same gets the same row."""
-        told = {name: value for name, value in asdict(self).items() if name != "recipe"} | {"version": version("optsched")}
+        """Hash of instance, method, options and version (of one's own code: its file): the same question, the same row."""
+        told = {name: value for name, value in asdict(self).items() if name != "recipe"}
+        told |= {"version": own_version(), "code": code_of(self.name)}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def own_version() -> str:
+    """Of this package."""
+    return version("optsched")
+
+
+@cache
+def code_of(name: str) -> str | None:
+    """Of ``module:object``, or of a ``name:file.npz``, the hash of its file; None for what comes along."""
+    head, colon, tail = name.partition(":")
+    if not colon:
+        return None
+    for candidate in (Path(tail), Path(head.replace(".", "/") + ".py")):
+        if candidate.is_file():
+            return hashlib.sha256(candidate.read_bytes()).hexdigest()
+    try:
+        found = find_spec(head)
+    except (ImportError, ValueError):
+        return None
+    origin = None if found is None else found.origin
+    return hashlib.sha256(Path(origin).read_bytes()).hexdigest() if origin and Path(origin).is_file() else None
 
 
 def identify(build: Build, recipe: str) -> Identity:
@@ -83,7 +110,7 @@ def identify(build: Build, recipe: str) -> Identity:
 def run(build: Build, trial: Trial) -> Told:
     """Carry a trial out; whatever goes wrong with it becomes its row."""
     began = time.perf_counter()
-    told: Told = {"host": platform.node(), "versions": version("optsched")}
+    told: Told = {"host": platform.node(), "versions": own_version()}
     try:
         instance = build(trial.recipe)
         if instance.sha256 != trial.sha256:

@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
@@ -61,9 +62,9 @@ class LocalWorkers:
     def __init__(self, count: int) -> None:
         self.count = count
         self.pool = self._begun()
-        self.out: set[Future[Any]] = set()
 
     def _begun(self) -> ProcessPoolExecutor:
+        sys.warnoptions.append("ignore:resource_tracker")  # of what killed workers leave, which it removes and complains of
         context = multiprocessing.get_context("spawn")  # a fork of a process with solver threads may hang
         return ProcessPoolExecutor(self.count, mp_context=context, initializer=_begin)
 
@@ -75,8 +76,6 @@ class LocalWorkers:
             self.pool.shutdown(wait=False, cancel_futures=True)
             self.pool = self._begun()
             future = self.pool.submit(task, *words)
-        self.out.add(future)
-        future.add_done_callback(self.out.discard)
         return future
 
     def lost(self, error: BaseException) -> bool:
@@ -84,10 +83,9 @@ class LocalWorkers:
         return isinstance(error, BrokenProcessPool | CancelledError)
 
     def close(self) -> None:
-        """Kill what runs; who is idle leaves by itself."""
-        if any(future.running() for future in self.out):
-            for process in list((getattr(self.pool, "_processes", None) or {}).values()):
-                process.kill()
+        """Kill them, idle ones too: a solver's thread that still runs would abort a process that leaves by itself."""
+        for process in list((getattr(self.pool, "_processes", None) or {}).values()):
+            process.kill()
         self.pool.shutdown(wait=True, cancel_futures=True)
         del self.pool
         gc.collect()  # its semaphores go with it; the command line may leave without Python's own end

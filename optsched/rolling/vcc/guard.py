@@ -22,7 +22,7 @@ from optsched.schedules.vcc import VccSchedule
 
 RULE = 1.0  # its cap
 CALM = 0.2  # of what the inflexible load leaves, asked for in a day: up to there the median rule has room to make up for it
-CROWDED = 0.25  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
+CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
 
 
 class Memory(Data):
@@ -69,9 +69,9 @@ class GuardedAgent:
         for side in (self.own, self.rule):
             side.join(now, jobs)
         asked, wanted = float(snapshot.asked[0]), self.agent.cap(snapshot, self.past, self.cap)
-        at_home = self.agent.at_home(snapshot, self.past, self.cap)
-        self.cap = self._cheapest(snapshot, wanted if at_home else None) if len(self.seen) >= day else RULE
-        self.overruled = self.cap != wanted
+        known, at_home = len(self.seen) >= day, self.agent.at_home(snapshot, self.past, self.cap)
+        self.cap = self._cheapest(snapshot, wanted if at_home else None) if known else RULE
+        self.overruled = not (known and at_home) or self.cap != wanted
         self.own.step(snapshot, 0, self.cap, asked)
         self.rule.step(snapshot, 0, RULE, asked)
         return VccSchedule(cap=(self.cap,), starts=())

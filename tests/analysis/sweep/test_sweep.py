@@ -19,7 +19,7 @@ import pytest
 from optsched.analysis.sweep.driver import sweep
 from optsched.analysis.sweep.plan import Plan, read_plan
 from optsched.analysis.sweep.store import Store
-from optsched.analysis.sweep.trial import Identity, Trial, identify, run
+from optsched.analysis.sweep.trial import Identity, Trial, code_of, identify, run
 from optsched.analysis.sweep.workers import LocalWorkers, Workers, workers
 from optsched.errors import InputError, OptschedError
 from tests.analysis.sweep.cases import build
@@ -310,9 +310,65 @@ def test_every_list_is_an_axis() -> None:
     assert len(asked) == 1 + 2 * 2 + 2 * 2
     assert {trial.kind for trial in asked} == {"bound", "offline", "online"}
     with pytest.raises(OptschedError, match=r"recipe .*: jobs"):
-        Plan.model_validate({"instances": [{"recipe": "generate osdec", "jobs": 5}]}).recipes()
+        Plan.model_validate({"instances": [{"recipe": "generate osdec", "jobs": 5}], "methods": ["auto"]}).recipes()
     with pytest.raises(OptschedError, match="no method 'nope'"):
         Plan.model_validate({"instances": [{"recipe": "x"}], "methods": ["nope"]}).trials([only])
+
+
+def test_no_point_of_the_grid_is_lost_without_a_word() -> None:
+    """A good point of a name does not hide a wrong one; a wrong option is told, not that another family lacks the method."""
+    two = [Identity("a", "a" * 64, "a", "deferrable", 1), Identity("b", "b" * 64, "b", "vcc", 1)]
+    for told, said in (
+        ({"policies": [{"name": "rolling", "forecast": ["perfect", "nosiy:0.2"]}]}, "nosiy"),
+        ({"methods": ["greedy", {"name": "greedy", "options": {"nosuch": [1, 2]}}]}, "nosuch"),
+        ({"methods": [{"name": "constant", "options": {"cp": [0.2]}}]}, "cp"),
+        ({"policies": [{"name": "rolling", "guard": "no"}]}, "guard is true or false"),
+    ):
+        with pytest.raises(OptschedError, match=said):
+            Plan.model_validate({"instances": [{"recipe": "x"}], **told}).trials(two)
+
+
+def test_a_store_without_a_single_good_row_has_a_table(tmp_path: Path, crew: Workers) -> None:
+    store, instances = Store(tmp_path / "s.sqlite"), known(2)
+    sweep(store, trials(instances, f"{HERE}:fails"), instances, build, crew)
+    table = store.table()
+    assert table["status"].tolist() == ["failed", "failed"]
+    assert table[["objective", "gap"]].isna().all(axis=None)
+    store.close()
+
+
+def test_a_contradiction_is_marked_and_keeps_nobody_from_reading(tmp_path: Path, crew: Workers) -> None:
+    store, instances = Store(tmp_path / "s.sqlite"), known(2)
+    sweep(store, trials(instances, "exact"), instances, build, crew)
+    (row, _) = store.rows()
+    told = {**row, "bound": row["objective"] - 1}  # it is a maximum
+    told = {name: value for name, value in told.items() if name not in ("key", "recipe", "options")}
+    store.db.execute("update rows set told = ? where key = ?", (json.dumps(told), row["key"]))
+    table = store.table()
+    assert table["status"].tolist() == ["wrong", "done"]
+    assert "excludes" in table["message"][0]
+    store.close()
+
+
+def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "x.sqlite") as db:
+        db.execute("create table mine (a)")
+    before = (tmp_path / "x.sqlite").read_bytes()
+    with pytest.raises(InputError, match="a database that keeps no sweep"):
+        Store(tmp_path / "x.sqlite")
+    assert (tmp_path / "x.sqlite").read_bytes() == before
+    with pytest.raises(InputError, match="cannot be used as a store"):
+        Store(tmp_path / "nowhere" / "x.sqlite")
+
+
+def test_code_of_ones_own_that_changed_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys = set()
+    for text in ("a = 1\n", "a = 2\n"):
+        (tmp_path / "mine.py").write_text(text)
+        code_of.cache_clear()
+        keys.add(Trial("x", "a" * 64, "offline", "mine:a").key)
+    assert len(keys) == 2
 
 
 def test_a_method_of_another_family_is_left_out() -> None:
