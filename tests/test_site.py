@@ -158,12 +158,37 @@ def test_what_a_quickstart_says_runs_as_pasted(page: Path, tmp_path: Path) -> No
     if find_spec("torch") is None:
         lines = [line for line in lines if "optsched train" not in line and "agent:" not in line]
     assert len(lines) >= 2
+    runs("\n".join(lines), tmp_path)
+
+
+def runs(script: str, folder: Path) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    script = "\n".join(lines)
-    run = subprocess.run(
-        ["bash", "-euc", script], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
+    run = subprocess.run(["bash", "-euc", script], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+OF_ONES_OWN = """
+import optsched
+def heuristic(instance):
+    return optsched.solve(instance, "greedy").schedule
+class Policy:
+    def reset(self, seed): pass
+    def decide(self, snapshot):
+        return optsched.solve(snapshot, "greedy").schedule
+"""
+JOBS = "JobID,Submit,GPUs,Runtime_min,Deadline,Priority\na,0,1,30,7200,1\nb,60,2,45,9000,2\n"
+
+
+@pytest.mark.slow
+def test_what_the_readme_says_runs_as_pasted(tmp_path: Path) -> None:
+    """Beside the repository's instances, with a table, a schedule and a module of one's own, which it speaks of."""
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    (tmp_path / "my-schedule.json").write_text('{"starts": []}')
+    (tmp_path / "mymodule.py").write_text(OF_ONES_OWN)
+    lines = [line for line in pasted(ROOT / "README.md").splitlines() if line.startswith("optsched ")]
+    assert len(lines) > 25
+    runs("\n".join(lines), tmp_path)
 
 
 class Built(HTMLParser):

@@ -173,7 +173,7 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("generate nothing", "no command"),
         ("y.json", "no such file"),
         ("rm -rf x", "neither a file nor begins with"),
-        ("", "neither a file"),
+        ("", "name of a file is empty"),
         ("generate 'x", "No closing quotation"),
     ):
         with pytest.raises(OptschedError, match=said):

@@ -45,10 +45,9 @@ class Archive:
     def offer(self, found: Found) -> bool:
         """Keep what no other one matches or beats; whether it was kept."""
         self.everything.append(found)
-        near = self.tolerance
-        if any(_covers(kept.costs, found.costs, near) for kept in self.points):
+        if any(_covers(kept.costs, found.costs) for kept in self.points):
             return False
-        self.points = [kept for kept in self.points if not _covers(found.costs, kept.costs, near)] + [found]
+        self.points = [kept for kept in self.points if not _covers(found.costs, kept.costs)] + [found]
         self.points.sort(key=lambda kept: kept.costs)
         return True
 
@@ -57,12 +56,6 @@ class Archive:
         """Extent of the front on both axes; of its costs, or one, where it has none."""
         first, second = ([kept.costs[k] for kept in self.points] for k in (0, 1))
         return _extent(first), _extent(second)
-
-    @property
-    def tolerance(self) -> Pair:
-        """By how much costs may differ and still be the same."""
-        first, second = ([kept.costs[k] for kept in self.everything] for k in (0, 1))
-        return SAME * _extent(first), SAME * _extent(second)
 
     @property
     def cells(self) -> list[Cell]:
@@ -81,6 +74,6 @@ def _extent(costs: list[float]) -> float:
     return wide if wide > SAME * size else size or 1.0
 
 
-def _covers(a: Pair, b: Pair, near: Pair) -> bool:
-    """Whether a is as cheap as b on both axes."""
-    return a[0] <= b[0] + near[0] and a[1] <= b[1] + near[1]
+def _covers(a: Pair, b: Pair) -> bool:
+    """Whether a is as cheap as b on both axes; two figures as near as rounding brings them are the same."""
+    return all(x <= y + SAME * max(abs(x), abs(y)) for x, y in zip(a, b, strict=True))
