@@ -81,7 +81,8 @@ def compare_all(
                 for i, forecast in enumerate(forecasts if policies else forecasts[:1]):
                     offline = methods if i == 0 else ()
                     table = compare(instance, offline, policies, seed=seed, forecast=forecast, **how)
-                    own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
+                    if len(table):
+                        own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
         except Interrupted as stopped:
             own.append(stopped.table)
             raise Interrupted(Table(_joined([*done, held_together(_joined(own))]))) from stopped

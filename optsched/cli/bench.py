@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  optsched bench --suite small                       # half a minute; what CI runs
+  optsched bench --suite small              # half a minute; what CI runs
   optsched bench "masac-s*" --time-limit 60s -o masac.csv
   optsched bench --list
-  optsched bench --suite full --update               # two hours; writes what is better to best.json
+  optsched bench --suite full --update      # half an hour; writes what is better
 """
 LIBRARY, BEST = "library.toml", "best.json"
 KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "better"}

@@ -40,9 +40,9 @@ Example, as grid.toml:
 \b
 Then:
   optsched sweep grid.toml -o rows.parquet
-  optsched sweep grid.toml --workers 8            # goes on where it was stopped or killed
+  optsched sweep grid.toml --workers 8     # goes on where it was stopped
   optsched sweep grid.toml --scheduler tcp://10.0.0.1:8786
-  optsched sweep grid.sqlite -o rows.csv          # what there is so far, without running anything
+  optsched sweep grid.sqlite -o rows.csv   # what there is, nothing is run
 """
 
 

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  for s in $(seq 0 19); do optsched generate andreas-1 --all-submitted --seed $s -o case$s.json; done
+  for s in $(seq 0 19); do
+    optsched generate andreas-1 --all-submitted --seed $s -o case$s.json; done
   optsched tune randomized-greedy --train "case?.json" --test "case1?.json"
       --option swap=0.05..0.9 --option among=1..6 --time-limit 2s -o tuned.json
-  optsched tune rolling --policy --train "case?.json" --test "case1?.json" --option replan_s=900..14400
+  optsched tune rolling --policy --train "case?.json" --test "case1?.json"
+      --option replan_s=900..14400
 """
 UNASKED = ("iterations", "rounds")  # more of them is more time: searched only where somebody says so
 
