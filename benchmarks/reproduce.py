@@ -4,10 +4,10 @@
     python benchmarks/reproduce.py --full       # all: what each takes is in reproduce.toml
     python benchmarks/reproduce.py --only armida
 
-Every figure stands in benchmarks/reproduce.toml with the words that a page shows, the command that prints it, and by how much it
-may differ (runs that a clock ends do). Exits 1 where a page no longer shows it, a command fails, or a figure is off. The tables
-of notebooks assert their own claims (`make notebooks`), the benchmark library holds its own (`optsched bench`), and shipped
-weights their recorded scores (`make rl`).
+Every figure stands in benchmarks/reproduce.toml with the words that a page shows, the command that prints it, and by how much
+it may differ (runs that a clock ends do). Exits 1 where a page no longer shows it, a command fails, or a figure is off. The
+tables of notebooks assert their own claims (`make notebooks`), the benchmark library holds its own (`optsched bench`), and
+shipped weights their recorded scores (`make rl`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ on this machine or is too large for the web, or is kept without having been run.
 notebooks themselves, as they are published; --full runs their long form (OPTSCHED_FULL=1).
 """
 
-# ruff: noqa: T201
-
 from __future__ import annotations
 
 import argparse

@@ -37,9 +37,9 @@ Examples:
   optsched compare x.json --methods exact,greedy,fifo --policies fifo,rolling
   for s in 0 1 2 3 4; do
     optsched generate osdec --jobs 40 --seed $s -o case$s.json; done
-  optsched compare case*.json --methods auto,greedy --policies fifo,rolling,osdec --time-limit 10s
-      -o table.csv --profile profile.png
-  optsched compare case*.json --methods mymodule:heuristic,auto --seeds 0-4 -o table.csv
+  optsched compare case*.json --methods auto,greedy --time-limit 10s
+      --policies fifo,rolling,osdec -o table.csv --profile profile.png
+  optsched compare case*.json --methods mymodule:heuristic,auto --seeds 0-4
 """
 FEW = 24  # rows that are shown one by one
 

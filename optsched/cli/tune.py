@@ -29,7 +29,7 @@ Examples:
   for s in $(seq 0 19); do
     optsched generate andreas-1 --all-submitted --seed $s -o case$s.json; done
   optsched tune randomized-greedy --train "case?.json" --test "case1?.json"
-      --option swap=0.05..0.9 --option among=1..6 --time-limit 2s -o tuned.json
+      --option swap=0.05..0.9 --option among=1..6 --time-limit 2s
   optsched tune rolling --policy --train "case?.json" --test "case1?.json"
       --option replan_s=900..14400
 """
