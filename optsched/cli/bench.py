@@ -28,7 +28,7 @@ Examples:
   optsched bench --suite small              # half a minute; what CI runs
   optsched bench "masac-s*" --time-limit 60s -o masac.csv
   optsched bench --list
-  optsched bench --suite full --update      # half an hour; keeps what is better
+  optsched bench --suite full --update      # half an hour; keeps the better
 """
 LIBRARY, BEST = "library.toml", "best.json"
 KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "better"}
