@@ -14,6 +14,7 @@ from optsched.interrupts import heard
 
 JSON = (".json", ".json.gz")
 MAX_BYTES = 2**31  # a decompression bomb ends in one line, not in swap
+DATA = "OPTSCHED_DATA"
 LINKS = 40  # to follow, as Linux does
 
 
@@ -43,6 +44,26 @@ def read_bytes(path: str | Path) -> bytes:
     if len(data) > MAX_BYTES:
         raise InputError(path, "", f"holds more than {MAX_BYTES} bytes when decompressed")
     return data
+
+
+def read_toml(path: str | Path) -> dict[str, object]:
+    """Content of a TOML file.
+
+    Raises
+    ------
+    InputError : it cannot be read, or is none.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(path, "", f"is no TOML: {error}") from None
+
+
+def traces() -> Path:
+    """Where real traces are: $OPTSCHED_DATA, or shared/data beside the repository; whether they are there is not looked up."""
+    return Path(os.environ.get(DATA, Path(__file__).parents[2] / "shared" / "data"))
 
 
 def is_node(path: str | Path) -> bool:

@@ -59,14 +59,14 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     clock = Clock()
     found: list[Bound] = []
     own = family_of(instance)
-    made = None if own.is_time_indexed or _has_proxy(instance) else own.bounding().get("decomposition")
+    made = None if own.is_time_indexed or has_proxy(instance) else own.bounding().get("decomposition")
     try:
         if made is not None and seconds > LEAST:
             found += _solved(instance, made(), Stop(seconds=seconds, gap=CLOSE), "decomposition")
         if not found and (clairvoyant := own.clairvoyant(instance)) is not None:
             found.append(Bound(clairvoyant, "clairvoyant"))
         left = seconds - clock.elapsed_s()
-        if own.is_time_indexed and not _has_proxy(instance) and left > LEAST and _is_small(instance):
+        if own.is_time_indexed and not has_proxy(instance) and left > LEAST and _is_small(instance):
             found += _solved(instance, Auto(), Stop(seconds=left), "auto")
     except OptschedError:
         pass  # e.g. where jobs may be evicted
@@ -97,7 +97,7 @@ def proven_bound(instance: Instance, result: Result) -> Bound:
     OptschedError
         It is about another instance, has no bound, was edited, or its bound is of a snapshot's proxy.
     """
-    value, _ = bound_of(instance, "realised" if _has_proxy(instance) else None, result)
+    value, _ = bound_of(instance, "realised" if has_proxy(instance) else None, result)
     if value is None:
         raise OptschedError("it has no bound: solve the instance by a method that proves one")
     return Bound(value, f"{result.method}, given")
@@ -141,7 +141,7 @@ def wanted_bound(instance: Instance, wanted: Result | str) -> float | None:
     return None if known is None else known.value
 
 
-def _has_proxy(instance: Instance) -> bool:
+def has_proxy(instance: Instance) -> bool:
     """Whether methods of the family minimise something else than what is realised."""
     return any(kind.objective_kind == "proxy" for kind in family_of(instance).schedules)
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from optsched.analysis.convergence import trace_of
-from optsched.analysis.marks import LEGEND
+from optsched.analysis.marks import BLUE, GREEN, LEGEND, ORANGE, PURPLE, SKY, VERMILLION
 from optsched.analysis.statistics import by_instance, performance_profile
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_GAP = 1e-6  # on a logarithmic axis what is less is drawn there
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#8C6D31")
 STYLES = ("-", "--", ":", "-.")
 
 

@@ -127,16 +127,11 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
         low = None if low is None else max(0.0, low)  # a gap is never less
         below, above = interval(pair, resamples, seed) or (None, None)
-        told = {
-            "name": name,
-            "instances": len(own),
-            "missing": int(there[name].sum()) - len(own),
-            "mean": own.mean(),
-            "low": low,
-        }
-        told |= {"absent": int((~there[name]).sum())}
-        told |= {"high": high, "worst": own.max(), "rank": ranks[name], "ahead": pair.mean() if len(pair) else None}
-        rows.append(told | {"ahead_low": below, "ahead_high": above, "seconds": seconds[name].mean()})
+        count = int(there[name].sum())
+        told = {"name": name, "instances": len(own), "missing": count - len(own), "absent": len(gaps) - count}
+        told |= {"mean": own.mean(), "low": low, "high": high, "worst": own.max(), "rank": ranks[name]}
+        told |= {"ahead": pair.mean() if len(pair) else None, "ahead_low": below, "ahead_high": above}
+        rows.append(told | {"seconds": seconds[name].mean()})
     return pd.DataFrame(rows)
 
 

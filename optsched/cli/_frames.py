@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optsched.cli._output import tried
-from optsched.errors import InputError
+from optsched.errors import InputError, OptschedError
 from optsched.files import write_bytes
 from optsched.report import number
 
@@ -28,8 +28,6 @@ def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
     OptschedError
         pandas cannot write Parquet here.
     """
-    from optsched.cli._replayed import refuse_parquet_without_engine
-
     path = Path(output)
     if path.suffix not in ENDINGS:
         raise InputError(path, "", f"a table ends in {', '.join(ENDINGS)}")
@@ -39,7 +37,7 @@ def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """As the ending says, atomically."""
-    write_bytes(path, {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".json": _json}[path.suffix](table))
+    write_bytes(path, {".csv": _csv, ".parquet": parquet, ".md": _markdown, ".json": _json}[path.suffix](table))
 
 
 def _csv(table: pd.DataFrame) -> bytes:
@@ -47,10 +45,16 @@ def _csv(table: pd.DataFrame) -> bytes:
 
 
 def _json(table: pd.DataFrame) -> bytes:
-    return (str(table.to_json(orient="records", indent=1, double_precision=15)) + "\n").encode()
+    return (records(table, indent=1) + "\n").encode()
 
 
-def _parquet(table: pd.DataFrame) -> bytes:
+def records(table: pd.DataFrame, indent: int | None = None) -> str:
+    """A JSON list of an object a row, null for what is not known."""
+    return str(table.to_json(orient="records", indent=indent, double_precision=15))
+
+
+def parquet(table: pd.DataFrame) -> bytes:
+    """The content of a Parquet file."""
     data = io.BytesIO()
     table.to_parquet(data, index=False)
     return data.getvalue()
@@ -70,3 +74,19 @@ def _markdown(table: pd.DataFrame) -> bytes:
     head = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "|".join("---:" if f else "---" for f in figures) + "|"]
     body = ["| " + " | ".join(map(cell, row)) + " |" for row in table.itertuples(index=False)]
     return ("\n".join([*head, *body]) + "\n").encode()
+
+
+def refuse_parquet_without_engine(name: str) -> None:
+    """Before the work, not after it.
+
+    Raises
+    ------
+    OptschedError
+        pandas cannot write Parquet here.
+    """
+    from importlib.util import find_spec
+
+    if name.endswith(".parquet") and not (find_spec("pyarrow") or find_spec("fastparquet")):
+        raise OptschedError(
+            f"{name}: pandas writes Parquet with pyarrow or fastparquet, which are not installed; .csv and .json do"
+        )

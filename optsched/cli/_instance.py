@@ -1,8 +1,9 @@
-"""The instance that a result is about, from where the result says."""
+"""The instance that a result is about: what the result calls it, and found from there."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,13 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from optsched.instances import Instance
     from optsched.result import Result
+
+
+def naming(result: Result, file: str, target: Path | None) -> Result:
+    """The result with the name of its instance's file, as seen from where it is written; standard input has none."""
+    beside = file if target is None else os.path.relpath(file, target.parent)
+    reference = result.instance.model_copy(update={"file": None if file == _input.STDIN else beside})
+    return result.model_copy(update={"instance": reference})
 
 
 def instance_of(result: Result, result_file: str, instance_file: str | None) -> Instance:

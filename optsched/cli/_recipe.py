@@ -16,21 +16,19 @@ import click
 
 from optsched.analysis.sweep.driver import lasting
 from optsched.errors import OptschedError
-from optsched.files import JSON
+from optsched.files import DATA, JSON, traces
 
 if TYPE_CHECKING:
     from optsched.instances.base import Instance
 
 MAKERS = ("generate", "import", "example")
 REMEMBERED = 8  # instances a process keeps: the tasks of one come one after the other
-DATA = "OPTSCHED_DATA"
 
 
 def find_data() -> str | None:
     """Where the traces are: $OPTSCHED_DATA, which is set where it is not and they lie beside the repository."""
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    if DATA not in os.environ and beside.is_dir():
-        os.environ[DATA] = str(beside)  # workers inherit it
+    if traces().is_dir():
+        os.environ.setdefault(DATA, str(traces()))  # workers inherit it
     return os.environ.get(DATA)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from optsched.cli._frames import refuse_parquet_without_engine
 from optsched.cli._input import same
 from optsched.cli._output import JSON, RESULT, tried
-from optsched.cli._replayed import COMPARISON, refuse_parquet_without_engine
+from optsched.cli._replayed import COMPARISON
 from optsched.errors import InputError, OptschedError
 from optsched.files import is_node, read_bytes
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from optsched.cli._frames import parquet
 from optsched.cli._lines import say
 from optsched.cli._show import number, percent
 from optsched.cli._table import GAP, Column, show
-from optsched.errors import OptschedError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -166,22 +166,4 @@ def comparison(instance: Instance, results: Sequence[Result], ending: str) -> by
         return text.getvalue().encode()
     import pandas as pd
 
-    data = io.BytesIO()
-    pd.DataFrame(rows).to_parquet(data)
-    return data.getvalue()
-
-
-def refuse_parquet_without_engine(name: str) -> None:
-    """Before the work, not after it.
-
-    Raises
-    ------
-    OptschedError
-        pandas cannot write Parquet here.
-    """
-    from importlib.util import find_spec
-
-    if name.endswith(".parquet") and not (find_spec("pyarrow") or find_spec("fastparquet")):
-        raise OptschedError(
-            f"{name}: pandas writes Parquet with pyarrow or fastparquet, which are not installed; .csv and .json do"
-        )
+    return parquet(pd.DataFrame(rows))

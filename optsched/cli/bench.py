@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +29,6 @@ Examples:
   optsched bench --list
   optsched bench --suite full --update      # half an hour; keeps the better
 """
-LIBRARY, BEST = "library.toml", "best.json"
 KINDS = {"wrong": "WRONG", "worse": "WORSE", "failed": "FAILED", "better": "better"}
 
 
@@ -75,7 +73,9 @@ def command(
     a value that a recorded bound excludes, or the other way round, is an error. So is, for the default method, a gap that is
     worse than recorded beyond noise (exit code 1). Instances from traces need $OPTSCHED_DATA and are left out without it.
     """
+    from optsched.analysis.library.best import FILE as BEST
     from optsched.analysis.library.best import read_best
+    from optsched.analysis.library.entries import FILE as LIBRARY
     from optsched.analysis.library.entries import chosen, read_entries
     from optsched.cli._recipe import find_data
 
@@ -124,9 +124,11 @@ def _folder(library: str | None) -> Path:
     """
     if library is not None:
         return Path(library)
+    from optsched.analysis.library.entries import FILE
+
     package = Path(__file__).parents[1]
     for folder in (package.parent / "benchmarks" / "library", package / "library"):
-        if (folder / "library.toml").exists():
+        if (folder / FILE).exists():
             return folder
     raise OptschedError("no benchmark library came along; --library DIR says where one is")
 
@@ -158,12 +160,8 @@ def _run(
             store.close()
     found, findings, shown = {}, [], []
     for entry, identity, trial in zip(entries, named, trials, strict=True):
-        row, before = rows[trial.key], known.get(entry.name)
-        now, told = judged(entry, identity, row, limit, before)
-        if method != "auto":  # recorded gaps are the default method's
-            told = [finding for finding in told if finding.kind != "worse"]
-            if now is not None:
-                now = now.model_copy(update={"gaps": {} if before is None else before.gaps})
+        row = rows[trial.key]
+        now, told = judged(entry, identity, row, limit, known.get(entry.name))
         findings += told
         if now is not None:
             found[entry.name] = now
@@ -215,10 +213,10 @@ def _list(entries: list[Entry], known: dict[str, Known]) -> None:
 
 
 def _update(folder: Path, known: dict[str, Known], found: dict[str, Known], findings: list[Finding]) -> None:
-    from optsched.analysis.library.best import read_best, write_best
+    from optsched.analysis.library.best import FILE, read_best, write_best
 
     wrong = {finding.name for finding in findings if finding.kind in ("wrong", "failed")}
     fresh = {name: now for name, now in found.items() if name not in wrong and now != known.get(name)}
     if fresh:
         write_best(folder, read_best(folder) | fresh)  # others may have written since
-    print(f"{folder / 'best.json'}: {len(fresh)} instances updated", file=sys.stderr)
+    warn(f"{folder / FILE}: {len(fresh)} instances updated")

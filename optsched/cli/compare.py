@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,10 +10,12 @@ import click
 
 from optsched.cli import _input
 from optsched.cli._durations import DURATION
-from optsched.cli._frames import table_file, write_table
+from optsched.cli._frames import records, table_file, write_table
+from optsched.cli._instance import naming
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._output import JSON, RESULT, tried
+from optsched.cli._output import folder as made
 from optsched.cli._picture import picture, save
 from optsched.cli._show import console
 from optsched.cli._streams import aside
@@ -105,7 +105,7 @@ def command(
     pictures = [None if name is None else picture(name, files) for name in (profile_file, trace_file)]
     instances = [_input.instance(file) for file in files]
     kept: list[tuple[str, Result]] = []
-    place = _results(folder)
+    place = None if folder is None else made(folder)
     stopped = False
     total = len(instances) * len(drawn) * (len(chosen) + len(players) * len(forecasts))
     by_name = {instance.sha256: file for file, instance in zip(files, instances, strict=True)}
@@ -117,7 +117,7 @@ def command(
 
         how = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "keep": keep}
         try:
-            with aside(as_json) if as_json else nullcontext():
+            with aside(as_json):
                 table = compare_all(instances, chosen, players, seeds=drawn, forecasts=forecasts, **how)
         except Interrupted as interrupted:
             table, stopped = interrupted.table, True
@@ -126,7 +126,7 @@ def command(
     if place is not None:
         _save(kept, place)
     if as_json:
-        click.echo(table.to_json(orient="records", double_precision=15))
+        click.echo(records(table))
     elif len(table):
         _show(table)
         for path in (target, place):
@@ -147,12 +147,6 @@ def _names(text: str | None) -> list[str]:
     return names
 
 
-def _results(folder: str | None) -> Path | None:
-    from optsched.cli._output import folder as made
-
-    return None if folder is None else made(folder)
-
-
 def _save(kept: list[tuple[str, Result]], place: Path) -> None:
     """Every result under a name of its instance, who made it, and how often that was."""
     count: dict[str, int] = {}
@@ -161,11 +155,9 @@ def _save(kept: list[tuple[str, Result]], place: Path) -> None:
         stem = f"{result.instance.name}.{result.method}.seed{result.seed}" + (f".{how}" if how != "perfect" else "")
         stem = "".join(letter if letter.isalnum() or letter in "._@+ " else "-" for letter in stem)
         count[stem] = count.get(stem, 0) + 1
-        beside = None if file == _input.STDIN else os.path.relpath(file, place)
-        reference = result.instance.model_copy(update={"file": beside})
         name = stem if count[stem] == 1 else f"{stem}.{count[stem]}"
         path = tried(place / f"{name}.result.json", ends=JSON, replaces=RESULT)
-        result.model_copy(update={"instance": reference}).save(path)
+        naming(result, file, path).save(path)
 
 
 def _show(table: pd.DataFrame) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from optsched.cli import _input, _known
 from optsched.cli._durations import DURATION, GAP
+from optsched.cli._frames import refuse_parquet_without_engine, write_table
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._output import tried
@@ -19,7 +19,7 @@ from optsched.cli._show import console, number, percent, show_header
 from optsched.cli._streams import aside
 from optsched.cli._table import Column, show
 from optsched.errors import InputError
-from optsched.files import write_bytes, write_json
+from optsched.files import write_json
 from optsched.interrupts import keeping
 
 if TYPE_CHECKING:
@@ -120,8 +120,6 @@ def _paths(outputs: tuple[str, ...], file: str) -> list[Path]:
         if output.endswith(FORMATS):
             found.append(picture(output, inputs=[file]))
         elif output.endswith(TABLES):
-            from optsched.cli._replayed import refuse_parquet_without_engine
-
             refuse_parquet_without_engine(output)
             found.append(tried(output, inputs=[file]))
         else:
@@ -136,13 +134,7 @@ def _write(front: Front, path: Path) -> None:
     elif path.suffix == ".json":
         write_json(path, json.dumps(front.to_dict(), ensure_ascii=False) + "\n")
     else:
-        table = front.to_frame()
-        if path.suffix == ".csv":
-            write_bytes(path, table.to_csv(index=False, lineterminator="\n").encode())
-        else:
-            data = io.BytesIO()
-            table.to_parquet(data)
-            write_bytes(path, data.getvalue())
+        write_table(front.to_frame(), path)
 
 
 def _show(front: Front) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -11,6 +10,7 @@ import click
 
 from optsched.cli import _input, _known
 from optsched.cli._durations import DURATION, GAP
+from optsched.cli._instance import naming
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._logging import verbose as log_to_stderr
@@ -140,9 +140,7 @@ def command(
                 failed = True
                 warn(f"error: {_input.shown(file)}: {error}")
                 continue
-            beside = _beside(file, target)
-            reference = result.instance.model_copy(update={"file": beside})
-            result = results[file] = result.model_copy(update={"instance": reference})
+            result = results[file] = naming(result, file, target)
             unsaved = None if target is None else _unsaved(result, target)
             if as_json:
                 click.echo(json.dumps(result.to_json()))
@@ -186,13 +184,6 @@ def _loaded(files: tuple[str, ...]) -> tuple[dict[str, Instance], bool]:
                 raise
             warn(f"error: {error}")
     return found, len(found) < len(set(files))
-
-
-def _beside(file: str, target: Path | None) -> str | None:
-    """How a result names its instance's file, seen from the result; standard input is none."""
-    if file == _input.STDIN:
-        return None
-    return file if target is None else os.path.relpath(file, target.parent)
 
 
 def _solve(instance: Instance, silent: bool, how: How) -> Result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from optsched.cli._frames import table_file, write_table
+from optsched.cli._frames import records, table_file, write_table
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._show import console
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from optsched.analysis.sweep.driver import Tally
     from optsched.analysis.sweep.plan import Plan
+    from optsched.analysis.sweep.store import Store
 
 MOST_TOLD = 5  # reasons of failures
 EPILOG = """\b
@@ -92,11 +93,13 @@ def command(
     if dry_run:
         say(console(), f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}; nothing was run")
         return 0
-    with aside(as_json):
-        code, keys = _run(plan, kept, recipes, workers, scheduler, retry_failed)
     store = Store(kept)
-    table = store.table(keys)
-    store.close()
+    try:
+        with aside(as_json):
+            code, keys = _run(plan, store, recipes, workers, scheduler, retry_failed)
+        table = store.table(keys)
+    finally:
+        store.close()
     failed = _report(table, target, as_json)
     if not as_json:
         say(console(), f"kept in {kept}")
@@ -104,16 +107,14 @@ def command(
 
 
 def _run(
-    plan: Plan, kept: str, recipes: list[str], workers: int | None, scheduler: str | None, again: bool
+    plan: Plan, store: Store, recipes: list[str], workers: int | None, scheduler: str | None, again: bool
 ) -> tuple[int, set[str]]:
     """The exit code, and the keys of the plan's trials."""
     from optsched.analysis.sweep.driver import identities, sweep
-    from optsched.analysis.sweep.store import Store
     from optsched.analysis.sweep.workers import workers as hired
     from optsched.cli._recipe import built
 
-    store, keys = Store(kept), set[str]()
-    crew = hired(workers, scheduler)
+    crew, keys = hired(workers, scheduler), set[str]()
     try:
         with live("sweep") as tell:
             tell(f"what {len(recipes)} instances are")
@@ -125,11 +126,10 @@ def _run(
             warn(f"{tally.kept:,} of {tally.total:,} runs were there already")
         return 0, keys
     except KeyboardInterrupt:
-        warn(f"interrupted: all rows so far are in {kept}; the same command goes on")
+        warn(f"interrupted: all rows so far are in {store.path}; the same command goes on")
         return INTERRUPTED, keys
     finally:
         crew.close()
-        store.close()
 
 
 def _line(tally: Tally) -> str:
@@ -151,7 +151,7 @@ def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> int:
     if target is not None and len(table):
         write_table(table, target)
     if as_json:
-        click.echo(table.to_json(orient="records", double_precision=15))
+        click.echo(records(table))
     elif len(table):
         out = console()
         show_summary(out, table)

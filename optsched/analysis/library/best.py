@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Mapping
 from datetime import date
@@ -20,6 +21,7 @@ from optsched.instances.base import Data
 from optsched.instances.files import parse_object, validated
 
 FILE = "best.json"
+DEFAULT = "auto"  # the method whose gaps are recorded
 SAME = 1e-9  # relative: no better
 NOISE = 0.002  # of a gap, and
 AGAIN = 0.5  # of what it was: what runs differ by on other machines, where the clock ends them
@@ -115,7 +117,7 @@ def judged(
     entry, identity
         Which instance.
     row
-        Of a sweep, of the default method.
+        Of a sweep; recorded gaps are the default method's, and no other's are held against them.
     limit_s
         Its time limit.
     known
@@ -147,8 +149,8 @@ def judged(
         said = f"proves {held.value:.9g}, which the schedule of {before.best.date} with {before.best.value:.9g} refutes"
         return known, [_finding(entry, "wrong", said)]
     gap, limit = relative_gap(objective, bound), f"{limit_s:g}"
-    was = before.gaps.get(limit)
-    if was is not None and (gap is None or gap > was + max(NOISE, AGAIN * was)):
+    was, default = before.gaps.get(limit), row["name"] == DEFAULT
+    if default and was is not None and (gap is None or gap > was + max(NOISE, AGAIN * was)):
         now = "no bound" if gap is None else f"a gap of {gap:.3%}"
         found.append(_finding(entry, "worse", f"{now} after {limit} s, where it was {was:.3%}"))
     if before.best is not None and _better(objective, before.best.value, minimised):
@@ -160,7 +162,7 @@ def judged(
         update["best"] = best
     if held is not None and (before.bound is None or _better(before.bound.value, held.value, minimised)):
         update["bound"] = held
-    if gap is not None and was is None:
+    if default and gap is not None and was is None:
         update["gaps"] = {**before.gaps, limit: round(gap, 9)}
     return before.model_copy(update=update), found
 
@@ -176,13 +178,7 @@ def _finding(entry: Entry, kind: Literal["better", "wrong", "worse", "failed"], 
 
 
 def _figure(row: Mapping[str, Any], value: float) -> Figure:
-    machine = f"{platform.machine()}, {len(_cores())} cores"
+    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
     by = str(row["name"])
     told = {"seconds": round(float(row["seconds"]), 3), "optsched": version("optsched"), "machine": machine}
     return Figure(value=value, method=by, date=date.today().isoformat(), **told)  # type: ignore[arg-type]
-
-
-def _cores() -> set[int]:
-    import os
-
-    return os.sched_getaffinity(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from optsched.analysis.sweep.plan import axes_of, points
 from optsched.errors import InputError, OptschedError
-from optsched.files import read_bytes
+from optsched.files import read_toml
 from optsched.instances.base import Data
 from optsched.instances.files import validated
 
@@ -75,11 +74,7 @@ def read_entries(folder: str | Path) -> list[Entry]:
     InputError : there is none, or a name is there twice.
     """
     path = Path(folder) / FILE
-    try:
-        raw = tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path, "", f"is no TOML: {error}") from None
-    found = [entry for block in validated(Blocks, raw, path).instances for entry in block.entries()]
+    found = [entry for block in validated(Blocks, read_toml(path), path).instances for entry in block.entries()]
     names = [entry.name for entry in found]
     for name in names:
         if names.count(name) > 1:

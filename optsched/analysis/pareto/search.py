@@ -142,13 +142,7 @@ class _Search:
         try:
             self._begin()
             while (cell := self._next()) is not None:
-                try:
-                    self._explore(cell)
-                except OptschedError as error:
-                    if self.limits is None:
-                        raise
-                    log.info("no limits on an axis any more: %s", error)  # numbers that a solver refuses
-                    self.limits = None
+                self._explore(cell)
         except _Stopped as stopped:
             ended = stopped.ended
         except KeyboardInterrupt:
@@ -175,11 +169,7 @@ class _Search:
         self.limits = self._exactly()
         for axis in (0, 1):
             if self.limits is not None:
-                try:
-                    self._lexicographic(axis, inf, self._best(axis).schedule)
-                except OptschedError as error:
-                    log.info("no limits on an axis: %s", error)  # numbers that a solver refuses
-                    self.limits = None
+                self._lexicographic(axis, inf, self._best(axis).schedule)
             if self.limits is None:
                 self._weigh((1.0 - axis, float(axis)))
                 faint, unit = [1.0, 1.0], self._sizes()
@@ -233,21 +223,32 @@ class _Search:
 
     def _lexicographic(self, axis: int, limit: float, start: Schedule) -> None:
         """The least on an axis under a limit on the other one; of all schedules with that, the least on the other one."""
-        assert self.limits is not None
         known = self.traded.costs(start)[axis]
-        answer = self._take(self.limits(axis, limit, start, self._share()))
-        if answer.bound is not None:
-            self.region.parts.append(Corner(axis, limit, answer.bound))
-        self._tell()
-        if answer.schedule is None:
+        answer = self._limited(axis, limit, start)
+        if answer is None or answer.schedule is None:
             return
         cost = self.traded.costs(answer.schedule)[axis]
         if isfinite(limit) and cost >= known - STEP * self.archive.unit[axis]:
             return  # the neighbour that is known already
-        answer = self._take(self.limits(1 - axis, cost, answer.schedule, self._share()))
+        self._limited(1 - axis, cost, answer.schedule)
+
+    def _limited(self, axis: int, limit: float, start: Schedule) -> Answer | None:
+        """The least on an axis under a limit; None, and weighted sums from there on, where the solver refuses the numbers."""
+        assert self.limits is not None
+        share = self._share()
+        try:
+            answer = self.limits(axis, limit, start, share)
+        except CertificateError:
+            raise
+        except OptschedError as error:
+            log.info("no limits on an axis any more: %s", error)
+            self.limits = None
+            return None
+        self._take(answer)
         if answer.bound is not None:
-            self.region.parts.append(Corner(1 - axis, cost, answer.bound))
+            self.region.parts.append(Corner(axis, limit, answer.bound))
         self._tell()
+        return answer
 
     def _weigh(self, weights: Pair, afresh: bool = False) -> None:
         """The least weighted sum, from the best known schedule or from none."""

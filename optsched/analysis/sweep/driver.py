@@ -192,12 +192,11 @@ class _Sweep:
         except BaseException as error:
             if not self.crew.lost(error):
                 raise
-            if trial.key in self.deaths and (deaths := self.deaths[trial.key] + 1) == DEATHS:
-                told = {"status": "crashed", "message": "its worker died, twice: out of memory, or a solver that aborts"}
-            else:
-                self.deaths[trial.key] = deaths if trial.key in self.deaths else 0  # the first time others were there
+            deaths = self.deaths[trial.key] = self.deaths.get(trial.key, -1) + 1  # the first time others were there
+            if deaths < DEATHS:
                 alone.append(trial)
                 return
+            told = {"status": "crashed", "message": "its worker died, twice: out of memory, or a solver that aborts"}
         self.back.append((trial, self.named[trial.sha256], told))
         self.done += 1
         self.failed += told["status"] != "done"

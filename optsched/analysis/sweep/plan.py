@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob
 from itertools import product
@@ -13,8 +12,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from optsched.analysis.sweep.trial import Identity, Trial
-from optsched.errors import InputError, OptschedError
-from optsched.files import read_bytes
+from optsched.errors import OptschedError
+from optsched.files import read_toml
 from optsched.instances.base import Data, refuse
 from optsched.instances.files import validated
 from optsched.quantities import read_seconds, read_seeds
@@ -222,8 +221,4 @@ def read_plan(path: str | Path) -> Plan:
     InputError
         With the place of what is wrong.
     """
-    try:
-        raw = tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path, "", f"is no TOML: {error}") from None
-    return validated(Plan, raw, path)
+    return validated(Plan, read_toml(path), path)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FIRST = ("instance", "name", "kind", "seed", "objective", "bound", "gap", "seconds", "termination", "status")
 NEEDED = ("sense", "objective_kind", "message")
-LATER = ("components", "incumbents", "told", "versions")  # not columns of their own
+LATER = ("components", "incumbents")  # not columns of their own
 
 
 def table_of(rows: Sequence[Told]) -> pd.DataFrame:

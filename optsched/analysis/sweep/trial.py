@@ -110,7 +110,7 @@ def identify(build: Build, recipe: str) -> Identity:
 def run(build: Build, trial: Trial) -> Told:
     """Carry a trial out; whatever goes wrong with it becomes its row."""
     began = time.perf_counter()
-    told: Told = {"host": platform.node(), "versions": own_version()}
+    told: Told = {"host": platform.node()}
     try:
         instance = build(trial.recipe)
         if instance.sha256 != trial.sha256:
@@ -124,13 +124,13 @@ def run(build: Build, trial: Trial) -> Told:
 
 
 def _figures(instance: Instance, trial: Trial) -> Told:
-    from optsched.analysis.bounds import quick_bound
+    from optsched.analysis.bounds import has_proxy, quick_bound
     from optsched.analysis.gaps import failed, policy_of, row
 
     common: Told = {"sense": instance.sense, "unit": instance.unit, "problem": instance.problem}
     if trial.kind == "bound":
         found = quick_bound(instance, seconds=0)
-        judged = "realised" if any(kind.objective_kind for kind in _schedules(instance)) else None
+        judged = "realised" if has_proxy(instance) else None
         return common | {"bound": None if found is None else found.value, "objective_kind": judged}
     result = _solved(instance, trial) if trial.kind == "offline" else _replayed(instance, trial)
     if result.termination == "interrupted":
@@ -139,13 +139,7 @@ def _figures(instance: Instance, trial: Trial) -> Told:
     bounds = {} if result.bound is None else {result.objective_kind: result.bound}
     told = common | row(instance, trial.kind, name, result, bounds)
     told |= {"components": {} if failed(result) else dict(result.components), "incumbents": result.incumbents}
-    return {word: value for word, value in told.items() if word not in result.components} | {"message": result.message}
-
-
-def _schedules(instance: Instance) -> tuple[Any, ...]:
-    from optsched.registry import family_of
-
-    return tuple(family_of(instance).schedules)
+    return {word: value for word, value in told.items() if word not in result.components}
 
 
 def _solved(instance: Instance, trial: Trial) -> Any:

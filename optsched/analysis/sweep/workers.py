@@ -61,22 +61,21 @@ class LocalWorkers:
 
     def __init__(self, count: int) -> None:
         self.count = count
+        sys.warnoptions.append("ignore:resource_tracker")  # of what killed workers leave, which it removes and complains of
         self.pool = self._begun()
 
     def _begun(self) -> ProcessPoolExecutor:
-        sys.warnoptions.append("ignore:resource_tracker")  # of what killed workers leave, which it removes and complains of
         context = multiprocessing.get_context("spawn")  # a fork of a process with solver threads may hang
         return ProcessPoolExecutor(self.count, mp_context=context, initializer=_begin)
 
     def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
         """Hand a task out, to new processes where the old ones are broken."""
         try:
-            future = self.pool.submit(task, *words)
+            return self.pool.submit(task, *words)
         except BrokenProcessPool:
             self.pool.shutdown(wait=False, cancel_futures=True)
             self.pool = self._begun()
-            future = self.pool.submit(task, *words)
-        return future
+            return self.pool.submit(task, *words)
 
     def lost(self, error: BaseException) -> bool:
         """Broken pools."""

@@ -9,7 +9,6 @@ from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 
 ROUNDING = 1e-9  # of what fits: money hangs on it here, nothing else
-AHEAD_DAYS = 3
 
 Waiting = tuple[float, int, int]
 """NCU, slots to run, slot of submission."""

@@ -17,10 +17,11 @@ from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.agent import CapAgent
 from optsched.rl.vcc.observation import Past
 from optsched.rolling.memory import recalled
-from optsched.rolling.vcc.beside import AHEAD_DAYS, Beside, Kept, Waiting
+from optsched.rolling.vcc.beside import Beside, Kept, Waiting
 from optsched.schedules.vcc import VccSchedule
 
 RULE = 1.0  # its cap
+AHEAD_DAYS = 3  # that a rollout goes
 CALM = 0.2  # of what the inflexible load leaves, asked for in a day: up to there the median rule has room to make up for it
 CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.errors import OptschedError
+from optsched.files import traces
 from optsched.instances.base import Floats
 from optsched.instances.generators import vcc
 from optsched.instances.readers.google2019 import MIDNIGHT, read
@@ -23,8 +23,7 @@ DIGITS = 9
 
 def data() -> Path | None:
     """Where Google's trace and the signals are: $OPTSCHED_DATA, or shared/data beside the repository; None where nowhere."""
-    beside = Path(__file__).parents[4] / "shared" / "data"
-    folder = Path(os.environ.get("OPTSCHED_DATA", beside))
+    folder = traces()
     return folder if (folder / "google2019").is_dir() and (folder / "moer").is_dir() else None
 
 
