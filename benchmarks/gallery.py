@@ -43,18 +43,21 @@ def shrink(path: Path, to: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pictures", nargs="*", help="which, by file name; the commands of all before are run too")
-    wanted = parser.parse_args().pictures
+    parser.add_argument("--into", type=Path, default=KEPT, help="Folder of the pictures. [default: the site's]")
+    given = parser.parse_args()
+    wanted, kept = given.pictures, given.into.resolve()
     found = sections()
     if unknown := set(wanted) - set(found):
         parser.error(f"no such picture: {', '.join(sorted(unknown))}; there are {', '.join(found)}")
-    KEPT.mkdir(parents=True, exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "instances").symlink_to(ROOT / "instances")
-        for name, commands in found.items():
+        last = max(list(found).index(name) for name in wanted or found)
+        for name, commands in list(found.items())[: last + 1]:
             subprocess.run(["bash", "-euc", commands], cwd=folder, env={**os.environ, "PATH": path}, check=True, stdout=2)
             if not wanted or name in wanted:
-                print(f"{shrink(Path(folder) / name, KEPT / name):7,} bytes  {name}", flush=True)
+                print(f"{shrink(Path(folder) / name, kept / name):7,} bytes  {name}", flush=True)
 
 
 if __name__ == "__main__":

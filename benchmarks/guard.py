@@ -5,7 +5,7 @@
     python benchmarks/guard.py --validation         # the weeks that training is validated on, to choose by
     python benchmarks/guard.py --scales 3 --months SCE_2020-09 --policies threshold rolling
 
-A row a month and load: by how much each policy costs more than `uncapped`, which the guard plays beside an agent; then the mean
+A row a month and load: by how much each policy costs more than `uncapped`, which the guard plays beside an agent; then means
 and the worst of each. What training, validation and test see is in optsched/rl/vcc/split.py: no month, day or load of the test
 weeks is in the others. The carbon of a month is laid over the jobs by its time of day. Exits 1 where an agent with its guard
 costs more than `uncapped` on a test week, or in the mean more than `threshold`.
@@ -47,15 +47,18 @@ def main() -> None:
     if folder is None:
         sys.exit("no google2019 and moer in $OPTSCHED_DATA")
     policies, rows = [RULES[0], *(asked.policies or [*RULES[1:], *shipped()])], []
+    scales: list[float] = []
     print(f"{'week':17} {'load':>5} " + " ".join(f"{name:>12}" for name in policies[1:]))
     for month in asked.months or part.months:
         for first in FIRSTS if asked.validation else FIRSTS[:1]:
             for scale in asked.scales or part.scales:
                 instance = week(month, first, part.starts(DAYS)[0], scale, folder)
                 rows.append(row(instance, policies, not asked.bare)[1:])
+                scales.append(scale)
                 print(f"{month:11} d{first:<4} {scale:5g} " + " ".join(f"{value:+12.2%}" for value in rows[-1]), flush=True)
-    table = np.array(rows)
-    for word, figures in (("mean", table.mean(axis=0)), ("worst", table.max(axis=0))):
+    table, loads = np.array(rows), np.array(scales)
+    means = [(f"mean, load {scale:g}", table[loads == scale].mean(axis=0)) for scale in sorted(set(scales))]
+    for word, figures in (*means, ("mean", table.mean(axis=0)), ("worst", table.max(axis=0))):
         print(f"{word:23} " + " ".join(f"{value:+12.2%}" for value in figures))
     agents = [table[:, i] for i, name in enumerate(policies[1:]) if name in shipped() or name.startswith("agent:")]
     rule = table[:, policies[1:].index("threshold")].mean() if "threshold" in policies else np.inf
