@@ -1,10 +1,10 @@
 """OSDEC online: every policy on the nine cases of Table 4, or on given instances, as a share of the clairvoyant bound.
 
     python benchmarks/replay_deferrable.py              # the nine cases, 5 seeds each
+    python benchmarks/replay_deferrable.py --cores 1    # three of them; those of large cores take `rolling` minutes a replay
     python benchmarks/replay_deferrable.py azure.json   # e.g. made by optsched import azure-v1
 
-In brackets is the share of the gap between FIFO and the bound that a policy closes; the last lines have the least and the most
-of both over the cases.
+In brackets is the share of the gap between FIFO and the bound that a policy closes.
 """
 
 from __future__ import annotations
@@ -35,31 +35,26 @@ def share(given: tuple[DeferrableInstance, str]) -> tuple[float, float]:
     return result.objective / bound, result.timings_s.total
 
 
-def table(title: str, instances: list[DeferrableInstance]) -> np.ndarray:
-    """Print the mean of every policy; return share and what is closed, a row a policy."""
+def table(title: str, instances: list[DeferrableInstance]) -> None:
+    """Print the mean of every policy."""
     with ProcessPoolExecutor(2) as pool:
         rows = np.array(list(pool.map(share, product(instances, POLICIES)))).reshape(len(instances), len(POLICIES), 2)
     mean = rows.mean(axis=0)
     closed = (mean[:, 0] - mean[0, 0]) / (1 - mean[0, 0])
     cells = [f"{name} {s:.4f} ({100 * c:.0f} %, {t:.1f} s)" for name, (s, t), c in zip(POLICIES, mean, closed, strict=True)]
     print(f"{title}: {'  '.join(cells)}", flush=True)
-    return np.stack([mean[:, 0], closed], axis=1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--cores", type=int, nargs="+", default=(1, 2, 3), help="Cases of cores.")
     given = parser.parse_args()
     for file in given.files:
         table(Path(file).name, [load(file)])  # type: ignore[list-item]
-    found = [
+    for cores, duration in () if given.files else product(given.cores, (1, 2, 3)):
         table(f"cores {cores}, durations {duration}", [osdec(cores, duration, seed=seed) for seed in range(given.seeds)])
-        for cores, duration in (() if given.files else product((1, 2, 3), (1, 2, 3)))
-    ]
-    for name, rows in zip(POLICIES, np.array(found).swapaxes(0, 1) if found else (), strict=False):
-        (low, less), (high, more) = rows.min(axis=0), rows.max(axis=0)
-        print(f"{name}: {low:.4f} to {high:.4f}, closes {100 * less:.0f} to {100 * more:.0f} %")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,23 @@
 """Published figures made anew: whoever changes what they say must change where they are said.
 
-    python benchmarks/reproduce.py              # those that take minutes in all; what CI runs
-    python benchmarks/reproduce.py --full       # all: what each takes is in reproduce.toml
-    python benchmarks/reproduce.py --only armida
+    python benchmarks/reproduce.py              # the small ones, two minutes; what CI runs
+    python benchmarks/reproduce.py --full       # all; the first line says how long they take
+    python benchmarks/reproduce.py --only armida --keep out/reproduce
 
-Every figure stands in benchmarks/reproduce.toml with the words that a page shows, the command that prints it, and by how much
-it may differ (runs that a clock ends do). Exits 1 where a page no longer shows it, a command fails, or a figure is off. The
-tables of notebooks assert their own claims (`make notebooks`), the benchmark library holds its own (`optsched bench`), and
-shipped weights their recorded scores (`make rl`).
+benchmarks/reproduce.toml has runs, each a command or a notebook, and under each the pages that show what it prints. What a page
+shows has its figures in braces, `| FIFO | {1798.8} |`, and the run's pattern finds them in what is printed, in that order.
+A figure may be off by half of its last digit, or by `within` where that is more (a number, or one a figure). Exits 1 where a
+page no longer says it, a run fails, or a figure is off. What a notebook shows is read from out/notebooks, where
+`make notebooks` has made it anew, else from the notebook as it is kept. `--keep` keeps what was printed, and reads it where it
+is kept already; `--update` writes figures that are off, as they were printed, into the page and into reproduce.toml.
+
+The benchmark library holds its own values (`optsched bench`), and shipped weights their recorded scores (`make rl`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -20,62 +25,181 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_suffix(".toml")
+MADE = ROOT / "out" / "notebooks"
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+BRACED = re.compile(r"\{([^{}]*)\}")
 
 
-def fault(figure: dict[str, Any], folder: str) -> str | None:
-    """Why a figure is not what is published; None where it is."""
-    page = (ROOT / figure["page"]).read_text()
-    if figure["shown"] not in page:
-        return f"{figure['page']} no longer says {figure['shown']!r}"
+def listed(given: Any) -> list[Any]:
+    """One or several."""
+    return given if isinstance(given, list) else [given]
+
+
+def plain(text: str) -> str:
+    """As it stands on a page, however its lines are broken."""
+    return " ".join(BRACED.sub(r"\1", text).split())
+
+
+def number(text: str) -> float:
+    """Of what is shown or printed."""
+    return float(text.replace(",", ""))
+
+
+def slack(text: str) -> float:
+    """Half of the last digit of what is shown."""
+    digits, _, power = text.partition("e")
+    return 0.5000001 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
+def figures(claim: dict[str, Any]) -> list[str]:
+    """The braced figures of what a page shows, in order."""
+    return [figure for shown in listed(claim["shown"]) for figure in BRACED.findall(shown)]
+
+
+def printed(claim: dict[str, Any], output: str) -> list[str]:
+    """What the patterns find, in order; `between` two words where there are any."""
+    first, last = claim.get("between", ("", ""))
+    output = output[output.find(first) :] if first in output else ""
+    end = output.find(last, len(first)) if last else -1
+    output = output if end < 0 else output[:end]
+    found = [match for pattern in listed(claim["pattern"]) for match in re.findall(pattern, output)]
+    return [text for match in found for text in ((match,) if isinstance(match, str) else match) if text]
+
+
+def compare(claim: dict[str, Any], output: str) -> tuple[list[str], dict[str, str]]:
+    """What is wrong with a claim, and figures that are off with what was printed."""
+    shown, found = figures(claim), printed(claim, output)
+    if len(shown) != len(found):
+        return [f"{claim['page']} shows {len(shown)} figures, printed are {len(found)}: {' '.join(found)[:300]}"], {}
+    within = listed(claim.get("within", 0.0))
+    allowed = within * len(shown) if len(within) == 1 else within
+    wrong, off = [], {}
+    for figure, text, more in zip(shown, found, allowed, strict=True):
+        room = max(slack(figure), more)
+        if abs(number(figure) - number(text)) > room:
+            wrong.append(f"{claim['page']}: {text} where {figure} is published (within {room:.3g})")
+            off[figure] = text
+    return wrong, off
+
+
+def missing(claim: dict[str, Any]) -> list[str]:
+    """What the page no longer says."""
+    page = plain((ROOT / claim["page"]).read_text(encoding="utf-8"))
+    return [f"{claim['page']} no longer says {plain(s)!r}" for s in listed(claim["shown"]) if plain(s) not in page]
+
+
+def cells(notebook: str) -> str:
+    """What a notebook shows, as made anew by `make notebooks` or else as it is kept."""
+    made = MADE / f"{notebook}.ipynb"
+    book = json.loads((made if made.exists() else ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    outputs = [output for cell in book["cells"] for output in cell.get("outputs", ())]
+    texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    return "\n".join("".join(text) for text in texts)
+
+
+def output(run: dict[str, Any], keep: Path | None) -> tuple[str, str | None]:
+    """What a run prints, and why it failed."""
+    if "notebook" in run:
+        return cells(run["notebook"]), None
+    kept = keep / f"{re.sub(r'[^a-z0-9]+', '-', run['name'].lower())}.txt" if keep else None
+    if kept and kept.exists():
+        return kept.read_text(encoding="utf-8"), None
     data = os.environ.get("OPTSCHED_DATA", str(ROOT.parent / "shared" / "data"))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = figure["command"].replace("instances/", f"{ROOT}/instances/").replace("benchmarks/", f"{ROOT}/benchmarks/")
-    run = subprocess.run(
-        ["bash", "-euc", command],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "OPTSCHED_DATA": data, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    found = [float(text) for match in re.findall(figure["pattern"], run.stdout) for text in _several(match)]
-    if len(found) < len(figure["expected"]):
-        last = (run.stderr.strip().splitlines() or run.stdout.strip().splitlines() or ["nothing"])[-1]
-        return f"printed {found}, expected {figure['expected']}; exit code {run.returncode}: {last[:300]}"
-    off = [(a, b) for a, b in zip(found, figure["expected"], strict=False) if abs(a - b) > figure["within"]]
-    return "; ".join(f"{a:g} where {b:g} is published (within {figure['within']:g})" for a, b in off) or None
+    command = re.sub(r"(?<![\w/])(instances|benchmarks|optsched/rl)/", rf"{ROOT}/\1/", run["command"])
+    with tempfile.TemporaryDirectory(prefix="optsched-reproduce-") as folder:
+        ran = subprocess.run(
+            ["bash", "-euc", command],
+            cwd=folder,
+            env={**os.environ, "PATH": path, "OPTSCHED_DATA": data, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+    if ran.returncode != run.get("exit", 0):
+        last = (ran.stderr.strip().splitlines() or ran.stdout.strip().splitlines() or ["nothing"])[-1]
+        return ran.stdout, f"exit code {ran.returncode}: {last[:300]}"
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(ran.stdout, encoding="utf-8")
+    return ran.stdout, None
 
 
-def _several(match: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (match,) if isinstance(match, str) else match
+def rounded(text: str, like: str) -> str:
+    """A printed figure with as many digits as the published one has."""
+    decimals = len(like.partition("e")[0].partition(".")[2])
+    sign = "+" if like.startswith("+") else ""
+    return f"{number(text):{sign}{',' if ',' in like else ''}.{decimals}f}"
+
+
+def update(claim: dict[str, Any], found: list[str]) -> None:
+    """Write what was printed where it is said."""
+    page, words = ROOT / claim["page"], FILE.read_text(encoding="utf-8")
+    text, texts = page.read_text(encoding="utf-8"), iter(found)
+
+    def anew(match: re.Match[str]) -> str:
+        told = next(texts)
+        off = abs(number(match[1]) - number(told)) > slack(match[1])
+        return "{" + (rounded(told, match[1]) if off else match[1]) + "}"
+
+    for shown in listed(claim["shown"]):
+        now = BRACED.sub(anew, shown)
+        words, text = words.replace(shown, now), text.replace(BRACED.sub(r"\1", shown), BRACED.sub(r"\1", now))
+    FILE.write_text(words, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+
+
+def faults(run: dict[str, Any], keep: Path | None, rewrite: bool = False) -> Iterator[str]:
+    """Why what a run prints is not what is published."""
+    claims = run["claims"]
+    unsaid = [fault for claim in claims for fault in missing(claim)]
+    yield from unsaid
+    if unsaid:
+        return
+    text, failed = output(run, keep)
+    if failed:
+        yield failed
+    for claim in claims:
+        wrong, off = compare(claim, text)
+        yield from wrong
+        if off and rewrite:
+            update(claim, printed(claim, text))
+
+
+def spent(runs: list[dict[str, Any]]) -> str:
+    """What they take, in words."""
+    seconds = sum(run.get("seconds", 0) for run in runs)
+    return f"{seconds} s" if seconds < 300 else f"{seconds / 60:.0f} minutes"
 
 
 def main() -> None:
-    """A line a figure."""
+    """A line a run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="Those that take long too.")
-    parser.add_argument("--only", help="Figures whose name holds this.")
+    parser.add_argument("--only", help="Runs whose name holds this.")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="Of what is printed; kept there already is not run again.")
+    parser.add_argument("--update", action="store_true", help="Write what was printed into pages.")
     asked = parser.parse_args()
-    figures = tomllib.loads(FILE.read_text())["figures"]
-    chosen = [
-        figure
-        for figure in figures
-        if (asked.only in figure["name"] if asked.only else asked.full or figure["suite"] == "small")
-    ]
-    print(f"{len(chosen)} of {len(figures)} figures, about {sum(figure['seconds'] for figure in chosen)} s", flush=True)
+    runs = tomllib.loads(FILE.read_text(encoding="utf-8"))["runs"]
+    small = [run for run in runs if run.get("suite") != "full"]
+    chosen = [run for run in runs if asked.only in run["name"]] if asked.only else runs if asked.full else small
+    if not chosen:
+        parser.error(f"no run has {asked.only!r} in its name")
+    told = sum(len(figures(claim)) for run in chosen for claim in run["claims"])
+    print(f"{told} figures of {len(chosen)} runs, about {spent(chosen)}; all {len(runs)} runs: {spent(runs)}", flush=True)
     failed = 0
-    for figure in chosen:
+    for run in chosen:
         began = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="optsched-reproduce-") as folder:
-            told = fault(figure, folder)
-        failed += told is not None
-        print(f"{'OFF ' if told else 'ok  '} {time.perf_counter() - began:6.1f} s  {figure['name']}", flush=True)
-        if told:
-            print(f"     {told}", flush=True)
+        wrong = list(faults(run, asked.keep, asked.update))
+        failed += bool(wrong)
+        print(f"{'OFF ' if wrong else 'ok  '} {time.perf_counter() - began:6.1f} s  {run['name']}", flush=True)
+        for fault in wrong:
+            print(f"     {fault}", flush=True)
     sys.exit(1 if failed else 0)
 
 
