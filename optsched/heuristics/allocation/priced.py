@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
+
 import numpy as np
 
 from optsched.heuristics.allocation.dispatch import fill
@@ -9,10 +13,41 @@ from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
-from optsched.schedules.allocation import AllocationSchedule
+from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Spare
 
-PRICE = 0.3  # of `Urgency.price`: an average GPU-second is worth less than one at the height of a queue
+
+@dataclass(frozen=True)
+class Bidding:
+    """How the rule weighs what a job asks for.
+
+    Attributes
+    ----------
+    price
+        Of a GPU-second, as a share of what it is worth to those that wait: an average one is worth less than one at the
+        height of a queue.
+    fade
+        Over how much slack a job's weight fades, as a share of the time to clear all known work.
+    short
+        1 orders jobs by weight a unit of work, 0 by weight alone.
+    shared
+        Whether a GPU is charged its share of a full node, not what it costs alone.
+    patience
+        A job waits where the best way with room costs more a second, beyond its best way of all, than so many times its
+        urgent weight.
+    keeps
+        Whether what runs goes on as it does.
+    """
+
+    price: float = 0.3
+    fade: float = 1.0
+    short: float = 0.0
+    shared: bool = False
+    patience: float = inf
+    keeps: bool = False
+
+
+USUAL = Bidding()
 
 
 def priced(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
@@ -20,13 +55,38 @@ def priced(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None =
     return occupy_idle_nodes(instance, priced_dispatch(instance, spare=spare))
 
 
-def priced_dispatch(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
-    """The rule without opening idle nodes."""
+def priced_dispatch(
+    instance: AllocationInstance,
+    seed: int = 0,
+    *,
+    spare: Spare | None = None,
+    bidding: Bidding = USUAL,
+    held: Mapping[str, Assignment] | None = None,
+) -> AllocationSchedule:
+    """The rule without opening idle nodes.
+
+    Parameters
+    ----------
+    held
+        What runs, for rules that keep it.
+    """
     listed = options(instance)
-    measured = urgency(instance, listed)
+    measured = urgency(instance, listed, bidding.fade)
+    energy = listed.energy
+    if bidding.shared:
+        most = np.array([c.gpus for c in instance.node_classes], dtype=int)[listed.node_class]
+        energy = listed.time_s * listed.gpus / most * instance.cost_per_h[listed.node_class, most - 1] / 3600
     gpu_time = listed.time_s * listed.gpus * measured.speed[listed.node_class]
-    score = listed.energy + listed.tardiness + PRICE * measured.price * gpu_time
+    score = energy + listed.tardiness + bidding.price * measured.price * gpu_time
     begin = np.searchsorted(listed.job, np.arange(len(instance.known_jobs) + 1))
     ranked = np.lexsort((score, listed.job))
-    order = np.argsort(-measured.weight, kind="stable")
-    return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist(), spare=spare)
+    if isfinite(bidding.patience):
+        least = np.full(len(instance.known_jobs), np.inf)
+        np.minimum.at(least, listed.job, score)
+        regret = (score - least[listed.job]) / listed.time_s
+        ranked = ranked[(regret <= bidding.patience * measured.weight[listed.job])[ranked]]
+        begin = np.searchsorted(listed.job[ranked], np.arange(len(instance.known_jobs) + 1))
+    size = np.maximum(measured.work, 1e-9) ** bidding.short
+    order = np.argsort(-measured.weight / size, kind="stable")
+    kept = held if bidding.keeps else None
+    return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist(), kept, spare)

@@ -31,8 +31,13 @@ class Urgency:
     price: float
 
 
-def urgency(instance: AllocationInstance, listed: Options) -> Urgency:
-    """Measure the known jobs; a job that can run nowhere has infinite times and no weight."""
+def urgency(instance: AllocationInstance, listed: Options, fade: float = 1.0) -> Urgency:
+    """Measure the known jobs; a job that can run nowhere has infinite times and no weight.
+
+    Parameters
+    ----------
+    fade : over how much slack a weight fades, as a share of the time to clear all known work.
+    """
     jobs, classes = len(instance.known_jobs), len(instance.node_classes)
     single = listed.gpus == 1
     pace = np.bincount(listed.node_class[single], 1 / listed.time_s[single], minlength=classes)
@@ -47,5 +52,5 @@ def urgency(instance: AllocationInstance, listed: Options) -> Urgency:
     able = np.isfinite(shortest)
     clear = max(float(work[able].sum()) / whole, 1e-9)
     slack = instance.columns.due_s - instance.now_s - np.where(able, shortest, 0.0)
-    weight = np.where(able, instance.columns.weight_per_s, 0.0) * np.exp(-np.maximum(0.0, slack) / clear)
+    weight = np.where(able, instance.columns.weight_per_s, 0.0) * np.exp(-np.maximum(0.0, slack) / (fade * clear))
     return Urgency(shortest, work, slack, weight, speed, float(weight.sum()) / whole)

@@ -15,7 +15,7 @@ from optsched.rl.trained import shipped
 from optsched.rolling.allocation.agents import agent_policy
 from optsched.rolling.allocation.backfilling import Backfilling, EasyBackfilling
 from optsched.rolling.allocation.conservative import ConservativeBackfilling
-from optsched.rolling.allocation.rollout import Rollout
+from optsched.rolling.allocation.portfolio import Portfolio
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.schedules.allocation import AllocationSchedule, Assignment, Decided
@@ -65,15 +65,6 @@ def optimum(name: Literal["look-ahead", "progress"], snapshot: AllocationInstanc
     return found
 
 
-MARGIN = 1.1  # how much better an exact plan must be: it is made for the known jobs, and only those are played out
-
-
-def best_of_plans(snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
-    """The priced dispatch, or the exact optimum of `ProgressModel` if its known jobs end clearly better when played out."""
-    exact, rule, cost = optimum("progress", snapshot, seed), priced_dispatch(snapshot), Rollout(snapshot).cost
-    return exact if MARGIN * cost(exact) < cost(rule) else rule
-
-
 def proxy(first_ending: Literal["earliest", "cheapest"], snapshot: AllocationInstance, seed: int = 0) -> AllocationSchedule:
     """The exact optimum of the paper's proxy in one of its two readings (docs/errata.md, A1)."""
     found = Exact()(snapshot.model_copy(update={"first_ending": first_ending}), seed=seed).schedule
@@ -112,7 +103,7 @@ POLICIES: dict[str, Factory[AllocationInstance, AllocationSchedule]] = {
     "easy-backfilling": partial(_backfilling, "easy-backfilling", EasyBackfilling),
     "conservative-backfilling": partial(_backfilling, "conservative-backfilling", ConservativeBackfilling),
     "priced": heuristic_policy("priced", priced_dispatch),
-    "rolling": heuristic_policy("rolling", best_of_plans),
+    "rolling": Portfolio,
     "rolling:look-ahead": heuristic_policy("rolling:look-ahead", partial(optimum, "look-ahead")),
     "rolling:progress": heuristic_policy("rolling:progress", partial(optimum, "progress")),
     "rolling:as-in-text": heuristic_policy("rolling:as-in-text", partial(proxy, "earliest")),

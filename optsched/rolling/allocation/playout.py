@@ -1,0 +1,301 @@
+"""Many futures of a cluster at once: rules of dispatch played out, a lane each, vectorised over the lanes.
+
+A lane is one rule under one sampled future. All lanes take a step together: each decides anew, with preemption, and goes to the
+time when so many of its jobs have ended or come. Nodes of a class count by their GPUs, as if filled one after another, which is
+exact but for what is lost where jobs do not fill a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.heuristics.allocation.priced import Bidding
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Bools, Floats, Ints
+from optsched.rolling.allocation.futures import Futures
+from optsched.stop import Spare
+
+DONE = 1e-9  # of a job's work
+ROUNDS = 4  # of a dispatch, in which jobs that found no room ask again
+COARSER = 4  # steps after which they become longer
+SPARE = 8  # jobs that a dispatch looks at besides one a GPU
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Nodes by class, and the ways to run a job on them.
+
+    Attributes
+    ----------
+    kind, gpus
+        Of each way, shape (C,).
+    way_per_s
+        What its GPUs cost as their share of a full node, shape (C,).
+    most, total
+        GPUs of a node, and of all nodes of a class, shape (K,).
+    used_per_s
+        What the nodes of a class cost with so many GPUs in use, shape (K, largest total + 1).
+    speed
+        Of a class, relative to the fastest, shape (K,).
+    whole
+        All GPUs, each counted by its speed.
+    """
+
+    kind: Ints
+    gpus: Ints
+    way_per_s: Floats
+    most: Ints
+    total: Ints
+    used_per_s: Floats
+    speed: Floats
+    whole: float
+
+    @classmethod
+    def of(cls, instance: AllocationInstance, speed: Floats) -> Cluster:
+        """The instance's nodes, whose classes have those speeds."""
+        classes = instance.node_classes
+        most = np.array([c.gpus for c in classes])
+        total = np.array([c.gpus * len(c.nodes) for c in classes])
+        used_per_s = np.zeros((len(classes), total.max() + 1))
+        for k, c in enumerate(classes):
+            node = np.append(0.0, instance.cost_per_h[k, : c.gpus]) / 3600
+            used = np.arange(total[k] + 1)
+            used_per_s[k, : len(used)] = used // c.gpus * node[-1] + node[used % c.gpus]
+        kind, gpus = np.array([(k, g) for k, c in enumerate(classes) for g in range(1, c.gpus + 1)], dtype=int).T
+        way_per_s = instance.cost_per_h[kind, most[kind] - 1] * gpus / most[kind] / 3600
+        return cls(kind, gpus, way_per_s, most, total, used_per_s, speed, max(float(total @ speed), 1e-9))
+
+
+@dataclass(frozen=True)
+class Present:
+    """What runs now, of the known jobs.
+
+    Attributes
+    ----------
+    way
+        Of each job, -1 where it waits, shape (J,).
+    begun
+        Whether it has ever run: to run it anywhere else loses work.
+    lost_s
+        How much.
+    """
+
+    way: Ints
+    begun: Bools
+    lost_s: float
+
+
+class Playout:
+    """Lanes on their way.
+
+    Parameters
+    ----------
+    cluster, futures
+        Where, and what there is to do.
+    now_s, present
+        The state.
+    lanes
+        Rule and sample of each lane, as (L,) such.
+    """
+
+    LANES = ("lane", "price", "fade", "short", "patience", "keeps", "submit", "due", "weight", "time", "energy",
+             "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
+    """What is there by lane."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        futures: Futures,
+        now_s: float,
+        present: Present,
+        rules: Sequence[Bidding],
+        samples: Ints,
+    ) -> None:
+        self.cluster, self.lost_s = cluster, present.lost_s
+        self._follow(rules)
+        self.submit, self.due = futures.submit_s[samples], futures.due_s[samples]
+        self.weight, self.time = futures.weight_per_s[samples], futures.time_s[samples]
+        self.use = cluster.gpus * cluster.speed[cluster.kind]
+        able = np.isfinite(self.time).any(axis=2)
+        self.shortest = np.where(able, self.time.min(axis=2), 0.0)
+        self.least = np.where(able, (self.time * self.use).min(axis=2), 0.0)
+        self.energy = np.where(able, (self.time * cluster.way_per_s).min(axis=2), 0.0)
+        self.left = np.where(able & np.isfinite(self.submit), 1.0, 0.0)
+        known, shape = len(present.way), self.left.shape
+        self.way, self.begun = np.full(shape, -1), np.zeros(shape, dtype=bool)
+        self.way[:, :known], self.begun[:, :known] = present.way, present.begun
+        self.lane = np.arange(len(samples))
+        self.now, self.cost, self.total = np.full(len(samples), now_s), np.zeros(len(samples)), np.zeros(len(samples))
+
+    def _follow(self, rules: Sequence[Bidding]) -> None:
+        told = [(rule.price, rule.fade, rule.short, rule.patience) for rule in rules]
+        self.price, self.fade, self.short, self.patience = np.array(told).T
+        self.keeps = np.array([rule.keeps for rule in rules])
+
+    def differ(self, pace: float = 1.0) -> bool:
+        """Take the first step; whether the lanes decided differently."""
+        with np.errstate(all="ignore"):
+            self._step(_ends(pace, 0))
+        return bool((self.way != self.way[0]).any())
+
+    def run(
+        self,
+        steps: int,
+        pace: float = 1.0,
+        spare: Spare | None = None,
+        later: Bidding | None = None,
+        after: int = 0,
+    ) -> Floats | None:
+        """What each lane costs, energy and tardiness of all its jobs; of what is left in the end, an estimate.
+
+        Parameters
+        ----------
+        steps
+            Decisions at most.
+        pace
+            The next one is made when so many jobs have ended or come; later on when twice, three times as many have.
+        spare
+            Whether there is time left.
+        later, after
+            The rule of all lanes after so many more steps.
+
+        Returns
+        -------
+        Shape (L,); None where time is out.
+        """
+        with np.errstate(all="ignore"):  # ways that do not exist are infinite, and jobs that are done have no share
+            for step in range(steps):
+                self._leave()
+                if not len(self.lane):
+                    return self.total
+                if spare is not None and not spare():
+                    return None
+                if later is not None and step == after:
+                    self._follow([later] * len(self.lane))
+                self._step(_ends(pace, step))
+            self.total[self.lane] = self.cost + self._remaining()
+        return self.total
+
+    def _leave(self) -> None:
+        """Lanes without work are done."""
+        busy = (self.left > 0).any(axis=1)
+        if busy.any() and busy.mean() > 0.75:
+            return  # copying costs more
+        self.total[self.lane[~busy]] = self.cost[~busy]
+        for name in self.LANES:
+            setattr(self, name, getattr(self, name)[busy])
+
+    def _step(self, ends: int) -> None:
+        """Decide, and go on."""
+        until = _smallest(np.where(self.submit > self.now[:, None], self.submit, np.inf), ends)
+        here = (self.submit <= self.now[:, None]) & (self.left > 0)
+        columns = np.flatnonzero(here.any(axis=0))
+        if not len(columns):
+            self.now = np.where(np.isfinite(until), until, self.now)
+            return
+        way, rate = self._dispatch(columns, here[:, columns])
+        lanes, jobs = np.nonzero(way >= 0)
+        at, chosen = columns[jobs], way[lanes, jobs]
+        pace = self.time[lanes, at, chosen]
+        if self.lost_s:
+            moved = self.begun[lanes, at] & (self.way[lanes, at] != chosen)
+            self.left[lanes, at] += np.where(moved, self.lost_s / pace, 0.0)
+            self.begun[lanes, at] = True
+        self.way[:, columns] = way
+        end = self.now[lanes] + self.left[lanes, at] * pace
+        ending = np.full(way.shape, np.inf)
+        ending[lanes, jobs] = end
+        until = np.minimum(until, _smallest(ending, ends))
+        until = np.where(np.isfinite(until), until, self.now)
+        self.cost += rate * (until - self.now)
+        left = self.left[lanes, at] - (until[lanes] - self.now[lanes]) / pace
+        over = (end <= until[lanes]) | (left <= DONE)
+        late = self.weight[lanes, at] * np.maximum(0.0, end - self.due[lanes, at])
+        self.cost += np.bincount(lanes[over], late[over], minlength=len(self.cost))
+        self.left[lanes, at] = np.where(over, 0.0, left)
+        self.now = until
+
+    def _dispatch(self, columns: Ints, here: Bools) -> tuple[Ints, Floats]:
+        """The way of each job, -1 where it waits, and what the nodes cost a second.
+
+        In rounds every waiting job asks for the way that it likes best where there is room, and in each class of nodes the
+        first of them are served.
+        """
+        cluster, now, left = self.cluster, self.now[:, None], self.left[:, columns]
+        weight, due = self.weight[:, columns], self.due[:, columns]
+        least = np.where(here, self.least[:, columns] * left, 0.0)
+        clear = np.maximum(least.sum(axis=1) / cluster.whole, 1e-9)[:, None]
+        slack = np.maximum(0.0, due - now - self.shortest[:, columns] * left)
+        urgent = np.where(here, weight * np.exp(-slack / (self.fade[:, None] * clear)), 0.0)
+        price = self.price * urgent.sum(axis=1) / cluster.whole
+        key = np.where(here, -urgent / np.maximum(least, 1e-9) ** self.short[:, None], np.inf)
+        key[here & self.keeps[:, None] & (self.way[:, columns] >= 0)] = -np.inf
+        looked = min(SPARE + int(cluster.total.sum()), int(here.sum(axis=1).max()))
+        order = np.argsort(key, axis=1, kind="stable")[:, :looked]
+        lanes = np.arange(len(here))[:, None]
+        at, waits = columns[order], here[lanes, order]
+        time = self.time[lanes, at] * left[lanes, order][:, :, None]
+        asked = time * (cluster.way_per_s + price[:, None] * self.use)[:, None, :]
+        late = time + (now - due[lanes, order])[:, :, None]
+        asked += weight[lanes, order][:, :, None] * np.maximum(0.0, late)
+        if len(waiting := np.flatnonzero(np.isfinite(self.patience))):
+            own = asked[waiting]
+            regret = (own - own.min(axis=2, keepdims=True)) / time[waiting]
+            bearable = self.patience[waiting, None] * np.take_along_axis(urgent, order, axis=1)[waiting]
+            asked[waiting] = np.where(regret <= bearable[:, :, None], own, np.inf)
+        free = np.repeat(cluster.total[None], len(here), axis=0)
+        ranked = np.full(order.shape, -1)
+        if self.keeps.any():
+            held = np.where(self.keeps[:, None] & waits, self.way[lanes, at], -1)
+            self._serve(held, held >= 0, ranked, waits, free)
+        for _ in range(ROUNDS):
+            fits = np.minimum(free, cluster.most)[:, cluster.kind] >= cluster.gpus
+            wish = np.where(fits[:, None, :], asked, np.inf)
+            best = wish.argmin(axis=2)
+            good = waits & np.isfinite(np.take_along_axis(wish, best[:, :, None], axis=2)[:, :, 0])
+            if not good.any():
+                break
+            self._serve(best, good, ranked, waits, free)
+        way = np.full(here.shape, -1)
+        np.put_along_axis(way, order, ranked, axis=1)
+        return way, cluster.used_per_s[np.arange(len(cluster.total)), cluster.total - free].sum(axis=1)
+
+    def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, free: Ints) -> None:
+        """In each class, the first of those that want it and have room; the last three are changed."""
+        kind, gpus = self.cluster.kind[wanted], np.where(good, self.cluster.gpus[wanted], 0)
+        for k in range(free.shape[1]):
+            mine = np.where(kind == k, gpus, 0)
+            served = (mine > 0) & (mine.cumsum(axis=1) <= free[:, k, None])
+            ranked[served] = wanted[served]
+            waits &= ~served
+            free[:, k] -= np.where(served, mine, 0).sum(axis=1)
+
+    def _remaining(self) -> Floats:
+        """What is left, as a fluid in the order of weight by work: its least energy, and its tardiness."""
+        left = self.left
+        work = self.least * left
+        order = np.argsort(np.where(left > 0, -self.weight / np.maximum(work, 1e-9), np.inf), axis=1, kind="stable")
+        before = np.empty_like(work)
+        np.put_along_axis(before, order, np.cumsum(np.take_along_axis(work, order, axis=1), axis=1), axis=1)
+        begin = np.maximum(self.now[:, None], self.submit)
+        end = begin + np.maximum(before / self.cluster.whole, self.shortest * left)
+        cost = self.weight * np.maximum(0.0, end - self.due) + self.energy * left
+        return np.asarray(np.where(left > 0, cost, 0.0).sum(axis=1))
+
+
+def _ends(pace: float, step: int) -> int:
+    """After how many ends and arrivals the step is over: what is far is seen less clearly."""
+    return max(1, round(pace * (1 + step // COARSER)))
+
+
+def _smallest(values: Floats, rank: int) -> Floats:
+    """The so-manieth smallest of each row, or its last finite one; infinite where none is."""
+    if rank >= values.shape[1]:
+        kept = np.sort(values, axis=1)
+    else:
+        kept = np.sort(np.partition(values, rank - 1, axis=1)[:, :rank], axis=1)
+    finite = np.isfinite(kept).sum(axis=1)
+    return np.where(finite > 0, kept[np.arange(len(kept)), np.maximum(finite - 1, 0)], np.inf)

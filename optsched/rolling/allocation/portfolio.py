@@ -1,0 +1,180 @@
+"""The recommended policy of allocation: rules played out under futures drawn from what has come; the best on the mean decides.
+
+Rollouts over a portfolio (Bertsekas, Rollout, Policy Iteration, and Distributed Reinforcement Learning, 2020), with common
+random numbers for all rules. The rules are the priced dispatch at prices from nearly nothing to more than those who wait would
+pay, some of which let a job wait for a better way. A rule decides for a while, then the one with the best mean: so what counts
+is what it does now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
+from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.base import Data, Floats
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.urgency import urgency
+from optsched.rolling.allocation.futures import Arrivals, futures
+from optsched.rolling.allocation.playout import Cluster, Playout, Present
+from optsched.rolling.memory import recalled
+from optsched.rolling.policy import Settings
+from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.stop import Clock, Spare
+
+RULES = tuple(
+    Bidding(price, fade, short, True, patience)
+    for price, fade, short, patience in (
+        *product((0.03, 0.1, 0.2, 0.4, 0.8, 1.6), (0.3,), (0.5,), (np.inf,)),
+        *product((0.03, 0.1, 0.2, 0.4, 0.8), (0.3,), (0.5,), (30.0,)),
+        (0.8, 0.3, 0.0, np.inf),
+        *product((0.1, 0.3), (1.0,), (0.5,), (np.inf,)),
+    )
+)
+KEEPING = tuple(replace(rule, keeps=True) for rule in RULES if np.isinf(rule.patience))
+"""Besides, where work that moves is lost: what runs goes on as it does."""
+BASES = tuple(i for i, rule in enumerate(RULES) if rule.price in (0.03, 0.1, 0.4, 1.6))
+"""One of them takes over later."""
+FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another one is known to be better
+
+SAMPLES = 16  # futures, fewer where a step is large
+STEPS = 27  # decisions in a future
+AFTER = 3  # of them, a rule makes way for the one with the best mean: what counts is what it does now
+PACE = 20  # GPUs for each end or arrival that ends a first step
+MOST = 32  # jobs to come, and at least one a GPU
+EASY, WORK = 3e4, 6e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
+SURE = 0.5  # standard errors by which another rule must be ahead of the last one
+SHARE = 0.5  # of a budget, for playing
+MUCH = 1e300  # what numbers beyond all measure cost
+
+
+class Memory(Data):
+    """What the policy remembers."""
+
+    rng: dict[str, object]
+    jobs: tuple[Job, ...]
+    held: tuple[Assignment, ...]
+    begun: tuple[str, ...]
+    last: int
+
+
+class Portfolio:
+    """The rule that is best on the mean of sampled futures decides, anew at every event.
+
+    Parameters
+    ----------
+    settings
+        `history`: an instance of past days, whose arrivals tell what to expect. `budget_s`: by the clock, so that decisions
+        are no longer the same on every machine.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        settings.allow("rolling", "history")
+        if not (settings.history is None or isinstance(settings.history, AllocationInstance)):
+            raise OptschedError(f"the history {settings.history.name!r} is of {settings.history.problem}, not of allocation")
+        self.history, self.budget_s = settings.history, settings.budget_s
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Nothing has come but the history."""
+        self.rng = np.random.default_rng(seed)
+        self.arrivals = Arrivals()
+        for job in sorted(() if self.history is None else self.history.jobs, key=lambda job: job.submit_s):
+            self.arrivals.add(job)
+        self.arrivals.begin()
+        self.came: dict[str, Job] = {}
+        self.held: dict[str, Assignment] = {}
+        self.begun: set[str] = set()
+        self.last = FIRST
+
+    def decide(self, snapshot: AllocationInstance) -> AllocationSchedule:
+        """What the rule does now that serves best from here on."""
+        spare = None if self.budget_s is None else Spare(Clock(), SHARE * self.budget_s)
+        self._observe(snapshot)
+        rules = RULES + KEEPING if snapshot.migration_cost_s else RULES
+        if len(snapshot.known_jobs):
+            self.last = self._best(snapshot, rules, spare)
+        decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
+        self.held = {a.job: a for a in decision.assignments}
+        self.begun |= self.held.keys()
+        return decision
+
+    def _observe(self, snapshot: AllocationInstance) -> None:
+        """Who is new, and who is gone."""
+        for job in sorted(snapshot.known_jobs, key=lambda job: job.submit_s):
+            if job.id not in self.came:
+                self.came[job.id] = job
+                self.arrivals.add(job)
+        there = {job.id for job in snapshot.known_jobs}
+        self.held = {job: a for job, a in self.held.items() if job in there}
+        self.begun &= there
+
+    def _best(self, snapshot: AllocationInstance, rules: tuple[Bidding, ...], spare: Spare | None) -> int:
+        """Which rule has the least mean cost; the last one where none is clearly better, or all do the same now."""
+        measured = urgency(snapshot, options(snapshot))
+        cluster = Cluster.of(snapshot, measured.speed)
+        gpus = int(cluster.total.sum())
+        steps, samples = _sizes(min(len(snapshot.known_jobs), gpus) * len(cluster.kind), len(rules))
+        work = measured.work[np.isfinite(measured.work)]
+        usual = float(work.mean()) / cluster.whole if len(work) else 1.0
+        drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, max(MOST, gpus), usual)
+        ahead = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
+        present, pace = self._present(snapshot, cluster), max(1.0, gpus / PACE)
+
+        def opened(now: Sequence[int]) -> Playout:
+            lanes = [rules[r] for r in now for _ in range(samples)]
+            return Playout(cluster, ahead, snapshot.now_s, present, lanes, np.tile(np.arange(samples), len(now)))
+
+        def played(playout: Playout, later: Bidding | None = None) -> Floats | None:
+            found = playout.run(steps, pace, spare, later, AFTER)
+            return None if found is None else np.nan_to_num(found, nan=MUCH, posinf=MUCH).reshape(-1, samples)
+
+        everyone = opened(range(len(rules)))
+        if not everyone.differ(pace) or (alone := played(opened(BASES))) is None:
+            return self.last
+        costs = played(everyone, rules[BASES[int(alone.mean(axis=1).argmin())]])
+        if costs is None:
+            return self.last
+        best = int(costs.mean(axis=1).argmin())
+        ahead_by = costs[self.last] - costs[best]
+        sure = ahead_by.mean() > SURE * ahead_by.std() / np.sqrt(samples)
+        return best if sure else self.last
+
+    def _present(self, snapshot: AllocationInstance, cluster: Cluster) -> Present:
+        """What runs by this policy's last decision."""
+        number = {(int(k), int(g)): c for c, (k, g) in enumerate(zip(cluster.kind, cluster.gpus, strict=True))}
+        of_node = snapshot.class_of_node
+        way = [-1 if (a := self.held.get(job.id)) is None else number[of_node[a.node], a.gpus] for job in snapshot.known_jobs]
+        begun = [job.id in self.begun for job in snapshot.known_jobs]
+        return Present(np.array(way, dtype=int), np.array(begun, dtype=bool), snapshot.migration_cost_s)
+
+    def state(self) -> dict[str, object]:
+        """The `Memory`."""
+        return Memory(
+            rng=dict(self.rng.bit_generator.state),
+            jobs=tuple(self.came.values()),
+            held=tuple(self.held.values()),
+            begun=tuple(sorted(self.begun)),
+            last=self.last,
+        ).model_dump(mode="json")
+
+    def restore(self, state: object) -> None:
+        """Go on with it."""
+        kept = recalled(Memory, state)
+        self.reset(0)
+        self.rng.bit_generator.state = kept.rng
+        for job in kept.jobs:
+            self.came[job.id] = job
+            self.arrivals.add(job)
+        self.held, self.begun, self.last = {a.job: a for a in kept.held}, set(kept.begun), kept.last
+
+
+def _sizes(size: int, rules: int) -> tuple[int, int]:
+    """Steps and samples: fewer of the latter, then of the former, where there are many jobs and ways (their product)."""
+    samples = int(np.clip(EASY / (size * rules), 4, SAMPLES))
+    return int(np.clip(WORK / (samples * size * rules), 6, STEPS)), samples

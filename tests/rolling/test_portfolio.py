@@ -1,0 +1,145 @@
+"""The recommended policy of allocation: a lane is the simulator, and futures are made of what was seen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from optsched.errors import OptschedError
+from optsched.heuristics.allocation.priced import priced_dispatch
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.instances.generators import andreas, osdec
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.urgency import urgency
+from optsched.referee import evaluate
+from optsched.rolling.allocation.futures import Arrivals, futures
+from optsched.rolling.allocation.playout import Cluster, Playout, Present
+from optsched.rolling.allocation.portfolio import KEEPING, RULES, Bidding, Portfolio
+from optsched.rolling.allocation.simulator import AllocationSimulator
+from optsched.rolling.loop import replay
+from optsched.rolling.policy import Settings
+from optsched.schedules.allocation import Assignment
+
+
+def one_node(seed: int, cost_s: float = 0.0) -> AllocationInstance:
+    """Where jobs share a single node, counting GPUs by class loses nothing."""
+    made = andreas(2 if seed % 2 else 1, 2, jobs=9, rate="high" if seed % 3 else "mixed", seed=seed)
+    return made.model_copy(update={"nodes": made.nodes[:1], "migration_cost_s": cost_s})
+
+
+def foreseen(instance: AllocationInstance, rules: tuple[Bidding, ...]) -> Floats:
+    """What the rules cost, played out when the first job comes, with all others as the one future."""
+    jobs = sorted(instance.jobs, key=lambda job: job.submit_s)
+    every = instance.model_copy(update={"now_s": jobs[-1].submit_s})
+    cluster = Cluster.of(instance, urgency(every, options(every)).speed)
+    arrivals = Arrivals()
+    for job in jobs[1:]:
+        arrivals.add(job)
+    now = instance.model_copy(update={"now_s": jobs[0].submit_s, "jobs": (jobs[0],)})
+    drawn = np.arange(len(jobs) - 1)[None], np.array([[job.submit_s for job in jobs[1:]]])
+    ahead = futures(now, cluster.kind, cluster.gpus, arrivals, drawn)
+    present = Present(np.array([-1]), np.array([False]), instance.migration_cost_s)
+    found = Playout(cluster, ahead, now.now_s, present, rules, np.zeros(len(rules), dtype=int)).run(10_000, pace=1e-9)
+    assert found is not None
+    return found
+
+
+def realised(instance: AllocationInstance, rule: Bidding) -> float:
+    """What a rule costs in the simulator."""
+    simulator, held = AllocationSimulator(instance), dict[str, Assignment]()
+    while (snapshot := simulator.snapshot()) is not None:
+        there = {job.id for job in snapshot.known_jobs}
+        running = {job: a for job, a in held.items() if job in there}
+        decision = priced_dispatch(snapshot, bidding=rule, held=running)
+        held = {a.job: a for a in decision.assignments}
+        simulator.apply(decision)
+    return evaluate(instance, simulator.history()).objective
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_lane_is_the_simulator(seed: int) -> None:
+    """Every rule costs what it costs in a replay, where moving loses work and where it does not."""
+    instance = one_node(seed, 0.0 if seed < 4 else 90.0)
+    rules = RULES + KEEPING
+    for rule, cost in zip(rules, foreseen(instance, rules), strict=True):
+        lost = 0.01 if instance.migration_cost_s else 1e-6  # who moves again before the move is over loses a little less
+        assert cost == pytest.approx(realised(instance, rule), rel=lost)
+
+
+def test_draws_are_of_what_was_seen() -> None:
+    instance = andreas(1, 4, jobs=30, seed=3)
+    arrivals = Arrivals()
+    for job in sorted(instance.jobs, key=lambda job: job.submit_s):
+        arrivals.add(job)
+    who, when = arrivals.draw(np.random.default_rng(1), 200, 5000.0, 20, 60.0)
+    assert who.shape == when.shape == (200, 20)
+    assert 0 <= who.min() <= who.max() < 30
+    coming = np.where(np.isfinite(when), when, np.inf)
+    assert coming.min() >= 5000.0
+    assert (coming[:, 1:] >= coming[:, :-1]).all()
+    assert 0 < np.isfinite(when).mean() < 1  # some futures end soon: nobody knows when jobs stop coming
+    again = arrivals.draw(np.random.default_rng(1), 200, 5000.0, 20, 60.0)
+    assert np.array_equal(who, again[0])
+    assert np.array_equal(when, again[1])
+
+
+def test_calm_makes_arrivals_rare() -> None:
+    """Who has waited for long expects to wait on."""
+    arrivals = Arrivals()
+    for job in andreas(1, 4, jobs=30, seed=3).jobs:
+        arrivals.add(job)
+    last = arrivals.last_s
+    assert last is not None
+    soon = arrivals.draw(np.random.default_rng(1), 100, last, 5, 60.0)[1][:, 1] - last
+    late = arrivals.draw(np.random.default_rng(1), 100, last + 1e6, 5, 60.0)[1][:, 1] - last - 1e6
+    assert np.median(late[np.isfinite(late)]) > 10 * np.median(soon[np.isfinite(soon)])
+
+
+def test_moving_that_costs_much_is_left_alone() -> None:
+    """Rules that keep what runs are in the portfolio then, and lanes know what moving loses."""
+    for seed in range(2):
+        instance = andreas(1, 3, jobs=12, seed=seed).model_copy(update={"migration_cost_s": 3000.0})
+        ours, rule = replay(instance, "rolling"), replay(instance, "priced")
+        assert ours.options["figures"]["migrations"] < 0.5 * rule.options["figures"]["migrations"]
+        assert ours.objective is not None
+        assert rule.objective is not None
+        assert ours.objective < 0.5 * rule.objective
+    assert all(rule.keeps for rule in KEEPING)
+
+
+def test_goes_on_from_what_it_remembers() -> None:
+    """To the bit, through JSON, in the middle of a replay; what runs and what has begun included."""
+    instance = andreas(1, 3, jobs=12, seed=1).model_copy(update={"migration_cost_s": 60.0})
+    policy, simulator = Portfolio(Settings()), AllocationSimulator(instance)
+    policy.reset(7)
+    for step in range(14):
+        snapshot = simulator.snapshot()
+        assert snapshot is not None
+        if step == 6:
+            other = Portfolio(Settings())
+            other.restore(json.loads(json.dumps(policy.state())))
+        decision = policy.decide(snapshot)
+        if step >= 6:
+            assert other.decide(snapshot) == decision
+        simulator.apply(decision)
+
+
+def test_a_budget_is_kept() -> None:
+    """With no time to play anything out the last rule decides."""
+    instance = andreas(2, 4, jobs=20, seed=1)
+    policy = Portfolio(Settings(budget_s=1e-9))
+    policy.reset(0)
+    snapshot = AllocationSimulator(instance).snapshot()
+    assert snapshot is not None
+    assert policy.decide(snapshot).assignments
+
+
+def test_a_history_tells_what_to_expect() -> None:
+    past = andreas(1, 3, jobs=40, seed=5)
+    policy = Portfolio(Settings(history=past))
+    assert len(policy.arrivals.jobs) == 40
+    with pytest.raises(OptschedError, match="not of allocation"):
+        Portfolio(Settings(history=osdec(1, seed=0)))
