@@ -44,12 +44,19 @@ def main() -> None:
         tasks = [(case, rate, given.nodes, seed, policy) for policy in given.policies for seed in range(given.seeds)]
         with ProcessPoolExecutor(2) as pool:
             rows = np.array(list(pool.map(run, tasks))).reshape(len(given.policies), given.seeds, 4)
+        best = rows[:, :, 2].min(axis=0)
         print(
-            f"case {case}, {rate} load, {given.nodes} nodes, {given.seeds} seeds: mean EUR (energy, tardiness, total)",
+            f"case {case}, {rate} load, {given.nodes} nodes, {given.seeds} seeds: mean EUR (energy, tardiness, total); "
+            "total as a multiple of the best policy's of each instance (geometric mean, worst), instances within 10 % of it",
             flush=True,
         )
-        for policy, mean in zip(given.policies, rows.mean(axis=1), strict=True):
-            print(f"  {policy:20} {mean[0]:10.3f} {mean[1]:10.2f} {mean[2]:10.2f}   {mean[3]:.3f} s a decision", flush=True)
+        for policy, row in zip(given.policies, rows, strict=True):
+            mean, ratio = row.mean(axis=0), row[:, 2] / best
+            print(
+                f"  {policy:20} {mean[0]:10.3f} {mean[1]:10.2f} {mean[2]:10.2f}   {np.exp(np.log(ratio).mean()):8.3f} "
+                f"{ratio.max():8.2f} {(ratio <= 1.1).mean():6.0%}   {mean[3]:.3f} s a decision",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

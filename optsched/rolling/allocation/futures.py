@@ -11,7 +11,8 @@ from optsched.instances.base import Floats, Ints
 
 STRETCH = 8  # arrivals that are drawn together, in the mean
 RECENT = 0.5  # of the futures go on from one of the last arrivals
-PRIOR = 4.0  # so many gaps are believed before one is seen, of a cluster that is in use and never falls behind
+PRIOR = 4.0  # so many gaps are believed before one is seen: of a cluster that is in use for
+USED = 0.7  # of the time
 LASTING = 1.0  # futures last as long as what was seen, in the median: nobody knows when the jobs end
 
 
@@ -51,14 +52,14 @@ class Arrivals:
         samples, most
             Futures, and jobs in each.
         usual_gap_s
-            At which the cluster is just in use.
+            At which the cluster is always in use, and never behind.
 
         Returns
         -------
         Indices into `jobs`, shape (samples, most), and times of arrival (s), infinite where nobody comes any more.
         """
         seen, shape = len(self.jobs), (samples, most)
-        known = np.where(np.isnan(self.gaps_s), usual_gap_s, self.gaps_s)
+        known = np.where(np.isnan(self.gaps_s), usual_gap_s / USED, self.gaps_s)
         begins = rng.random(shape) < 1 / STRETCH
         begins[:, 0] = True
         first = rng.integers(seen, size=shape)
@@ -68,7 +69,7 @@ class Arrivals:
         begun = np.maximum.accumulate(np.where(begins, at, 0), axis=1)
         who = (np.take_along_axis(first, begun, axis=1) + at - begun) % seen
         unsure = rng.random(shape) < PRIOR / (PRIOR + seen)
-        gaps = np.where(unsure, rng.exponential(usual_gap_s, shape), known[who])
+        gaps = np.where(unsure, rng.exponential(usual_gap_s / USED, shape), known[who])
         since = 0.0 if self.last_s is None else now_s - self.last_s
         gaps *= max(1.0, since / max(2.0 * float(np.median(known)), 1e-9))  # nobody has come for long
         gaps[:, 0] *= rng.random(samples)

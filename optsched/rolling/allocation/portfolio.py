@@ -44,10 +44,10 @@ FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another
 
 SAMPLES = 16  # futures, fewer where a step is large
 STEPS = 27  # decisions in a future
-AFTER = 3  # of them, a rule makes way for the one with the best mean: what counts is what it does now
+AFTER = 5  # of them, a rule makes way for the one with the best mean: what counts is what it does now
 PACE = 20  # GPUs for each end or arrival that ends a first step
 MOST = 32  # jobs to come, and at least one a GPU
-EASY, WORK = 3e4, 6e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
+EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
 SURE = 0.5  # standard errors by which another rule must be ahead of the last one
 SHARE = 0.5  # of a budget, for playing
 MUCH = 1e300  # what numbers beyond all measure cost
@@ -119,7 +119,7 @@ class Portfolio:
         measured = urgency(snapshot, options(snapshot))
         cluster = Cluster.of(snapshot, measured.speed)
         gpus = int(cluster.total.sum())
-        steps, samples = _sizes(min(len(snapshot.known_jobs), gpus) * len(cluster.kind), len(rules))
+        steps, samples = _sizes(len(snapshot.known_jobs) * len(cluster.kind), len(rules))
         work = measured.work[np.isfinite(measured.work)]
         usual = float(work.mean()) / cluster.whole if len(work) else 1.0
         drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, max(MOST, gpus), usual)
@@ -176,5 +176,5 @@ class Portfolio:
 
 def _sizes(size: int, rules: int) -> tuple[int, int]:
     """Steps and samples: fewer of the latter, then of the former, where there are many jobs and ways (their product)."""
-    samples = int(np.clip(EASY / (size * rules), 4, SAMPLES))
+    samples = int(np.clip(EASY / (size * rules), 2, SAMPLES))
     return int(np.clip(WORK / (samples * size * rules), 6, STEPS)), samples
