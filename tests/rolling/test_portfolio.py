@@ -42,7 +42,7 @@ def foreseen(instance: AllocationInstance, rules: tuple[Bidding, ...]) -> Floats
     drawn = np.arange(len(jobs) - 1)[None], np.array([[job.submit_s for job in jobs[1:]]])
     ahead = futures(now, cluster.kind, cluster.gpus, arrivals, drawn)
     present = Present(np.array([-1]), np.array([False]), instance.migration_cost_s)
-    found = Playout(cluster, ahead, now.now_s, present, rules, np.zeros(len(rules), dtype=int)).run(10_000, pace=1e-9)
+    found = Playout(cluster, ahead, now.now_s, present, rules, np.zeros(len(rules), dtype=int)).run(10_000)
     assert found is not None
     return found
 

@@ -20,7 +20,6 @@ from optsched.stop import Spare
 
 DONE = 1e-9  # of a job's work
 ROUNDS = 4  # of a dispatch, in which jobs that found no room ask again
-COARSER = 4  # steps after which they become longer
 SPARE = 8  # jobs that a dispatch looks at besides one a GPU
 
 
@@ -135,16 +134,16 @@ class Playout:
         self.price, self.fade, self.short, self.patience = np.array(told).T
         self.keeps = np.array([rule.keeps for rule in rules])
 
-    def differ(self, pace: float = 1.0) -> bool:
+    def differ(self, ends: int = 1) -> bool:
         """Take the first step; whether the lanes decided differently."""
         with np.errstate(all="ignore"):
-            self._step(_ends(pace, 0))
+            self._step(ends)
         return bool((self.way != self.way[0]).any())
 
     def run(
         self,
         steps: int,
-        pace: float = 1.0,
+        ends: int = 1,
         spare: Spare | None = None,
         later: Bidding | None = None,
         after: int = 0,
@@ -155,8 +154,8 @@ class Playout:
         ----------
         steps
             Decisions at most.
-        pace
-            The next one is made when so many jobs have ended or come; later on when twice, three times as many have.
+        ends
+            Another one is made when so many jobs have ended or come: what ends before the last of them leaves its GPUs idle.
         spare
             Whether there is time left.
         later, after
@@ -175,7 +174,7 @@ class Playout:
                     return None
                 if later is not None and step == after:
                     self._follow([later] * len(self.lane))
-                self._step(_ends(pace, step))
+                self._step(ends)
             self.total[self.lane] = self.cost + self._remaining()
         return self.total
 
@@ -284,11 +283,6 @@ class Playout:
         end = begin + np.maximum(before / self.cluster.whole, self.shortest * left)
         cost = self.weight * np.maximum(0.0, end - self.due) + self.energy * left
         return np.asarray(np.where(left > 0, cost, 0.0).sum(axis=1))
-
-
-def _ends(pace: float, step: int) -> int:
-    """After how many ends and arrivals the step is over: what is far is seen less clearly."""
-    return max(1, round(pace * (1 + step // COARSER)))
 
 
 def _smallest(values: Floats, rank: int) -> Floats:

@@ -42,10 +42,10 @@ BASES = tuple(i for i, rule in enumerate(RULES) if rule.price in (0.03, 0.1, 0.4
 """One of them takes over later."""
 FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another one is known to be better
 
-SAMPLES = 16  # futures, fewer where a step is large
-STEPS = 27  # decisions in a future
+SAMPLES = 8  # futures, fewer where a step is large
+STEPS = 40  # decisions in a future
 AFTER = 5  # of them, a rule makes way for the one with the best mean: what counts is what it does now
-PACE = 20  # GPUs for each end or arrival that ends a first step
+PACE = 40  # GPUs for each end or arrival that ends a step: longer ones leave too much idle, and make rules too careful
 MOST = 32  # jobs to come, and at least one a GPU
 EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
 SURE = 0.5  # standard errors by which another rule must be ahead of the last one
@@ -124,18 +124,18 @@ class Portfolio:
         usual = float(work.mean()) / cluster.whole if len(work) else 1.0
         drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, max(MOST, gpus), usual)
         ahead = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
-        present, pace = self._present(snapshot, cluster), max(1.0, gpus / PACE)
+        present, ends = self._present(snapshot, cluster), max(1, round(gpus / PACE))
 
         def opened(now: Sequence[int]) -> Playout:
             lanes = [rules[r] for r in now for _ in range(samples)]
             return Playout(cluster, ahead, snapshot.now_s, present, lanes, np.tile(np.arange(samples), len(now)))
 
         def played(playout: Playout, later: Bidding | None = None) -> Floats | None:
-            found = playout.run(steps, pace, spare, later, AFTER)
+            found = playout.run(steps, ends, spare, later, AFTER)
             return None if found is None else np.nan_to_num(found, nan=MUCH, posinf=MUCH).reshape(-1, samples)
 
         everyone = opened(range(len(rules)))
-        if not everyone.differ(pace) or (alone := played(opened(BASES))) is None:
+        if not everyone.differ(ends) or (alone := played(opened(BASES))) is None:
             return self.last
         costs = played(everyone, rules[BASES[int(alone.mean(axis=1).argmin())]])
         if costs is None:
