@@ -10,14 +10,13 @@ Trained agents play with their guard, `masac bare` without it. Their training ha
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
+from optsched.files import traces
 from optsched.instances.generators import masac
 from optsched.instances.geo import GeoInstance
 from optsched.registry import family_of
@@ -27,7 +26,7 @@ from optsched.rolling.policy import Settings
 from optsched.schedules.geo import GeoSchedule
 from optsched.schedules.geo import load as in_use
 
-DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = traces()
 TRACE, SIGNALS = DATA / "gpu/alibaba2020_pai_1week_1k.csv", DATA / "grid/masac_five_regions_2022-12-01_06_hourly.csv"
 POLICIES = ("local-fcfs", "price-greedy", "carbon-greedy", "best-on-arrival", "rolling", "rolling +history")
 LEARNED = ("masac", "masac bare", "geo-imitation", "geo-imitation bare")

@@ -29,6 +29,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from optsched.files import traces
+
 ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_suffix(".toml")
 MADE = ROOT / "out" / "notebooks"
@@ -110,14 +112,13 @@ def output(run: dict[str, Any], keep: Path | None) -> tuple[str, str | None]:
     kept = keep / f"{re.sub(r'[^a-z0-9]+', '-', run['name'].lower())}.txt" if keep else None
     if kept and kept.exists():
         return kept.read_text(encoding="utf-8"), None
-    data = os.environ.get("OPTSCHED_DATA", str(ROOT.parent / "shared" / "data"))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = re.sub(r"(?<![\w/])(instances|benchmarks|optsched/rl)/", rf"{ROOT}/\1/", run["command"])
     with tempfile.TemporaryDirectory(prefix="optsched-reproduce-") as folder:
         ran = subprocess.run(
             ["bash", "-euc", command],
             cwd=folder,
-            env={**os.environ, "PATH": path, "OPTSCHED_DATA": data, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PATH": path, "OPTSCHED_DATA": str(traces()), "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
         )

@@ -7,12 +7,11 @@ python benchmarks/vcc.py --scales 1 --forecast perfect
 from __future__ import annotations
 
 import argparse
-import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 
 from optsched.decomposition.vcc import VccDecomposition
+from optsched.files import traces
 from optsched.instances.readers import read_google2019
 from optsched.instances.vcc import VccInstance
 from optsched.result import Result
@@ -20,7 +19,7 @@ from optsched.rolling.loop import replay
 from optsched.schedules.vcc import VccSchedule
 from optsched.stop import Stop
 
-DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "google2019"
+DATA = traces() / "google2019"
 POLICIES = ("uncapped", "threshold", "day-ahead", "rolling")  # the agents have seen this month
 CONSTANTS = (0.05, 0.1, 0.5)
 

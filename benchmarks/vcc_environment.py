@@ -9,21 +9,20 @@ through Gymnasium's vector API; what is seen is made in all: 70 numbers with wha
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 
+from optsched.files import traces
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
 from optsched.rolling.vcc.batch import Batch, case
 from optsched.rolling.vcc.environment import VirtualCapacityEnv
 from optsched.schedules.vcc import simulate_queue
 
-DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data")) / "google2019"
+DATA = traces() / "google2019"
 EPISODES = 30
 AT_ONCE, WEEKS = 24, 5
 

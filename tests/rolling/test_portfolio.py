@@ -77,9 +77,8 @@ def test_draws_are_of_what_was_seen() -> None:
     who, when = arrivals.draw(np.random.default_rng(1), 200, 5000.0, 20, 60.0)
     assert who.shape == when.shape == (200, 20)
     assert 0 <= who.min() <= who.max() < 30
-    coming = np.where(np.isfinite(when), when, np.inf)
-    assert coming.min() >= 5000.0
-    assert (coming[:, 1:] >= coming[:, :-1]).all()
+    assert when.min() >= 5000.0
+    assert (when[:, 1:] >= when[:, :-1]).all()
     assert 0 < np.isfinite(when).mean() < 1  # some futures end soon: nobody knows when jobs stop coming
     again = arrivals.draw(np.random.default_rng(1), 200, 5000.0, 20, 60.0)
     assert np.array_equal(who, again[0])

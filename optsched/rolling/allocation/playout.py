@@ -96,8 +96,8 @@ class Playout:
         Where, and what there is to do.
     now_s, present
         The state.
-    lanes
-        Rule and sample of each lane, as (L,) such.
+    rules, samples
+        Of each lane, L of them.
     """
 
     LANES = ("lane", "price", "fade", "short", "patience", "keeps", "submit", "due", "weight", "time", "energy",

@@ -14,7 +14,6 @@ from itertools import product
 
 import numpy as np
 
-from optsched.errors import OptschedError
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.instances.base import Data, Floats
@@ -75,9 +74,7 @@ class Portfolio:
 
     def __init__(self, settings: Settings) -> None:
         settings.allow("rolling", "history")
-        if not (settings.history is None or isinstance(settings.history, AllocationInstance)):
-            raise OptschedError(f"the history {settings.history.name!r} is of {settings.history.problem}, not of allocation")
-        self.history, self.budget_s = settings.history, settings.budget_s
+        self.history, self.budget_s = settings.past(AllocationInstance), settings.budget_s
         self.reset(0)
 
     def reset(self, seed: int) -> None:
