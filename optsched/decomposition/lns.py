@@ -8,33 +8,40 @@ import numpy as np
 
 from optsched.decomposition.pricing import NEAR, Pricing
 from optsched.decomposition.restricted_mip import solve_restricted_mip
-from optsched.instances.base import Ints
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
 
 GAP, NODES = 1e-4, 1
+NOTHING = np.zeros(0, dtype=np.int64)
+LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
 
 
 def reoptimise_window(
     pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor
 ) -> None:
-    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have."""
+    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have.
+
+    Where capacity is hard, starts and ends that are flush with others' (normal patterns) are in the pool too.
+    """
     p = pricing.program
     jobs = _near(pricing, packing, slot, most, rng)
-    inside = np.zeros(len(p.demand), dtype=bool)
-    inside[jobs] = True
     has = packing.option[jobs]
     has = np.sort(has[has != NONE])
-    keep = pricing.pool & inside[p.job]
-    keep[has] = True
-    rows = np.flatnonzero(keep)
+    free = packing.residual_capacity + p.load(has)
+    if p.overload_price is not None:
+        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
+        inside = np.zeros(len(p.demand), dtype=bool)
+        inside[jobs] = True
+        keep = pricing.pool & inside[p.job]
+        keep[has] = True
+        rows = np.flatnonzero(keep)
+    else:
+        rows = np.union1d(has, _flush(pricing, packing, np.sort(jobs), has, free))
     if not len(rows):
         return
     first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
     renamed, job = np.unique(p.job[rows], return_inverse=True)
-    free = packing.residual_capacity + p.load(has)
-    if p.overload_price is not None:
-        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
     part = replace(
         p,
         job=job,
@@ -60,9 +67,15 @@ def reoptimise_window(
 
 
 def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator) -> Ints:
-    """Jobs that could pay, the nearest to the slot in their own lengths first."""
+    """Jobs that could pay, the nearest to the slot in their own lengths first; of several places one's, and those that lose."""
     p = pricing.program
-    could = np.flatnonzero(pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth))
+    pays = pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth)
+    runs = packing.option != NONE
+    if len(p.capacity) > 1:
+        loses = pricing.earns > np.where(runs, pricing.reduced[packing.option], 0.0)
+        there = runs & (p.place[packing.option] == rng.integers(len(p.capacity)))
+        pays &= loses | there
+    could = np.flatnonzero(pays)
     option = packing.option[could]
     begin = np.where(option != NONE, p.start[option], pricing.first[could])
     end = np.where(option != NONE, begin + p.duration[could], pricing.last[could])
@@ -70,3 +83,28 @@ def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.rand
     away = away * rng.uniform(0.5, 1.5, len(could))
     half = max(10, len(could) // 2)  # a window of all jobs would be the same every time
     return could[np.argsort(away, kind="stable")[: min(most, half)]]
+
+
+def _flush(pricing: Pricing, packing: Packing, jobs: Ints, has: Ints, free: Floats) -> Ints:
+    """Options of the jobs that fit beside the others: their pool, and where they begin or end as others, or these, do."""
+    p = pricing.program
+    rows = np.concatenate([NOTHING, *(np.arange(*pricing.range_of(job)) for job in jobs.tolist())])
+    job, place, start = p.job[rows], p.place[rows], p.start[rows]
+    end = start + p.duration[job]
+    edge = np.ones((len(free), free.shape[1] + 1), dtype=bool)
+    edge[:, 1:-1] = np.diff(packing.residual_capacity, axis=1) != 0
+    edge[p.place[has], p.start[has]] = edge[p.place[has], p.start[has] + p.duration[p.job[has]]] = True
+    mean = abs(packing.value - p.constant) / max(1, int((packing.option != NONE).sum()))
+    behind = pricing.earns[job] - pricing.reduced[rows]
+    keep = pricing.pool[rows] | ((behind <= LOSS * mean) & (edge[place, start] | edge[place, end]))
+    return np.asarray(rows[keep & _fits(free, p.demand[job], place, start, end)])
+
+
+def _fits(free: Floats, demand: Floats, place: Ints, start: Ints, end: Ints) -> Bools:
+    fits = np.ones(len(demand), dtype=bool)
+    lacks = np.zeros((len(free), free.shape[1] + 1), dtype=np.int64)
+    for asked in np.unique(demand):
+        mine = demand == asked
+        np.cumsum(free < asked - 1e-9, axis=1, out=lacks[:, 1:])
+        fits[mine] = lacks[place[mine], end[mine]] == lacks[place[mine], start[mine]]
+    return fits

@@ -38,7 +38,7 @@ class Pricing:
         self.pool = self.close | (dual.latest > FRESH * dual.iterations)
         self.worth = np.zeros(jobs)
         np.maximum.at(self.worth, program.job, program.value)
-        begins = np.searchsorted(program.job, np.arange(jobs + 1))
+        self._begins = begins = np.searchsorted(program.job, np.arange(jobs + 1))
         self.some = begins[1:] > begins[:-1]
         self.first, self.last = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, -1)
         self.first[self.some] = np.minimum.reduceat(program.start, begins[:-1][self.some])
@@ -48,6 +48,10 @@ class Pricing:
     def order(self) -> Ints:
         """Jobs by what they earn a unit of demand and slot, the best first."""
         return np.argsort(-self.density, kind="stable")
+
+    def range_of(self, job: int) -> tuple[int, int]:
+        """First option of a job, and the first of the next one."""
+        return int(self._begins[job]), int(self._begins[job + 1])
 
     def losses(self, packing: Packing) -> tuple[Floats, Floats]:
         """What is lost by job, shape (J,), and by place and slot, shape (P, T): together the dual value less the choice's.

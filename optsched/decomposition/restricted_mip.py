@@ -12,6 +12,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
 MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
+PIVOTS = 2  # of the simplex method, a row
 SMALL = 400  # columns: presolved, HiGHS has learned 238,000 conflicts on 125 of them in a dive, in 40 s; as they are, 0.1 s
 
 
@@ -63,7 +64,7 @@ def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
 
     Raises
     ------
-    OptschedError : HiGHS finds no optimum.
+    OptschedError : HiGHS finds no optimum, or needs more than `PIVOTS` a row: at that pace it would take minutes.
     """
     from optsched.models.restricted import RestrictedMip
     from optsched.solvers import linear_form
@@ -71,5 +72,6 @@ def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
 
     model = RestrictedMip(program)
     share = np.zeros(len(program))
-    share[model.kept] = relaxation(linear_form(model), outer)[1][: len(model.kept)]
+    form = linear_form(model)
+    share[model.kept] = relaxation(form, outer, PIVOTS * form.matrix.shape[0])[1][: len(model.kept)]
     return share

@@ -22,15 +22,17 @@ from optsched.stop import Spare, Stop
 DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
-TRIES, PLACES = 40, 2  # ruins at a slot, slots a round
-WARM, COLD = 0.05, 0.001  # temperature, in mean values of a chosen job, at first and in the end
+TRIES, PLACES = 40, 10  # ruins at a slot, slots a round
+WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
-JOBS = 150  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
-PATIENCE, WORTH = 4, 5e-5
+JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
+PATIENCE, WORTH = 20, 5e-5
+EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
+COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
 
 
@@ -41,7 +43,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far.
+    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation was solved.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
@@ -54,6 +56,7 @@ class Search:
         self.best: Ints = np.zeros(0, dtype=np.int64)
         self.value = program.objective(self.best)
         self.core = np.inf
+        self.eased = False
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
         """Search until it is time to stop; the termination word."""
@@ -104,7 +107,10 @@ class Search:
         return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
 
     def _ordered(self, pricing: Pricing) -> Ints:
-        return serial_sgs(self.program, pricing.order(), pricing.reduced, self.spare)
+        """The densest first, or the longest."""
+        longest = np.argsort(-self.program.duration, kind="stable")
+        found = [serial_sgs(self.program, order, pricing.reduced, self.spare) for order in (pricing.order(), longest)]
+        return max(found, key=self.program.objective)
 
     def _relaxed(self, pricing: Pricing) -> Ints:
         """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
@@ -118,6 +124,7 @@ class Search:
             share[pool] = relax(p.where(pool), self.monitor)
         except OptschedError:
             return self.best
+        self.eased = True
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
         order = pricing.order()
         place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
@@ -156,36 +163,39 @@ class Search:
     def _improve(self, pricing: Pricing) -> str:
         packing = Packing(self.program, self.best)
         recreate = Recreate(pricing, packing, self.rng)
-        jobs, idle = JOBS, 0
+        assert self.dual is not None
+        loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
+        places, jobs, patience = (EASY_PLACES, EASY_JOBS, EASY_PATIENCE) if self.eased else (PLACES, JOBS, PATIENCE)
+        idle = 0
         while (word := self._over()) is None:
-            heat = self._temperature(packing)
+            heat = loss * WARM * (COLD / WARM) ** self._done()
             weights = self._weights(pricing, packing)
-            for slot in self.rng.choice(len(weights), PLACES, p=weights).tolist():
+            for slot in self.rng.choice(len(weights), places, p=weights).tolist():
                 recreate.around(slot, TRIES, heat)
                 self._offer(packing.chosen)
                 if self._over():
                     break
-            slot = int(self.rng.choice(len(weights), p=weights))
-            before = packing.value
-            reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor)
-            self._offer(packing.chosen)
-            idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
-            if idle == PATIENCE:
-                jobs, idle = min(2 * jobs, len(packing.option)), 0
+            if self.eased or self._done() > COOL:
+                slot = int(self.rng.choice(len(weights), p=weights))
+                before = packing.value
+                reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor)
+                recreate.look()
+                self._offer(packing.chosen)
+                idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
+                if idle == patience:
+                    jobs, idle = min(2 * jobs, len(packing.option)), 0
             self.rounds += 1
-            if self.rounds % 20 == 0:  # rounding of many small steps; and back to the best
-                packing = Packing(self.program, self.best)
+            if self.rounds % 20 == 0:  # rounding of many small steps
+                packing = Packing(self.program, packing.chosen)
                 recreate = Recreate(pricing, packing, self.rng)
                 self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
         return word
 
-    def _temperature(self, packing: Packing) -> float:
+    def _done(self) -> float:
+        """Of the time that is given, or of the rounds."""
         if self.stop.seconds is not None:
-            done = self.monitor.clock.elapsed_s() / self.stop.seconds
-        else:
-            done = self.rounds / (self.stop.iterations or ROUNDS)
-        mean = abs(packing.value - self.program.constant) / max(1, len(packing.chosen))
-        return float(mean * WARM * (COLD / WARM) ** min(1.0, done))
+            return min(1.0, self.monitor.clock.elapsed_s() / self.stop.seconds)
+        return min(1.0, self.rounds / (self.stop.iterations or ROUNDS))
 
     def _weights(self, pricing: Pricing, packing: Packing) -> Floats:
         """Chance of every slot to be looked at: by what is lost there."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
@@ -39,7 +41,10 @@ class Packing:
         self._first: list[int] = first.tolist()
         self._last: list[int] = (last + program.duration).tolist()
         self._unbroken: list[bool] = unbroken.tolist()  # every start of a window at the only place: slices do
-        self._sums = np.zeros(program.capacity.shape[1] + 1)
+        places, slots = program.capacity.shape
+        self._sums = np.zeros((places, slots + 1), dtype=np.int32 if program.overload_price is None else np.float64)
+        starts = last - first + 1  # of a window, at every place
+        self._at = (program.place * starts[program.job] + program.start - first[program.job]).astype(np.int32)
 
     @property
     def chosen(self) -> Ints:
@@ -64,25 +69,32 @@ class Packing:
             np.maximum(lacks, 0.0, out=lacks)
             np.minimum(lacks, demand, out=lacks)
         if self._unbroken[job]:
-            sums = self._sums[: room.shape[1] + 1]
+            sums = self._sums[0, : room.shape[1] + 1]
             np.add.accumulate(lacks[0], out=sums[1:])
             added = sums[duration:] - sums[:-duration]
         else:
-            short = np.zeros((len(room), room.shape[1] + 1), dtype=np.int32 if p.overload_price is None else np.float64)
-            np.cumsum(lacks, axis=1, out=short[:, 1:])
-            begin = p.place[some] * short.shape[1] + (p.start[some] - first)
-            flat = short.ravel()
-            added = flat[begin + duration] - flat[begin]
+            sums = self._sums[:, : room.shape[1] + 1]
+            np.add.accumulate(lacks, axis=1, out=sums[:, 1:])
+            added = (sums[:, duration:] - sums[:, :-duration]).ravel()[self._at[some]]
         if p.overload_price is None:
             return np.where(added > 0, -np.inf, p.value[some])
         return np.asarray(p.value[some] - p.overload_price * added)
 
-    def insert_best(self, job: int, score: Floats | None = None) -> bool:
-        """Choose the option of most net value, or of most `score` among those that add something; whether the job has one."""
+    def insert_best(self, job: int, score: Floats | None = None, allowed: Callable[[Bools], Bools] | None = None) -> bool:
+        """Choose the option of most net value, or of most `score` among those that add something; whether the job has one.
+
+        Parameters
+        ----------
+        allowed : which of the options that add something may be chosen.
+        """
         if self._begins[job] == self._begins[job + 1]:
             return False
         net = self.net(job)
-        liked = net if score is None else np.where(net > 0, score, -np.inf)
+        if score is None and allowed is None:
+            liked = net
+        else:
+            adds = net > 0
+            liked = np.where(adds if allowed is None else allowed(adds), net if score is None else score, -np.inf)
         best = int(liked.argmax())
         if not net[best] > 0 or liked[best] == -np.inf:
             return False

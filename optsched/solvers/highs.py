@@ -239,16 +239,19 @@ def _outcome(highs: _Highs, form: LinearForm, monitor: Monitor) -> SolverResult:
     return SolverResult(ended, x, objective, bound, message, duals)
 
 
-def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+def relaxation(
+    form: LinearForm, monitor: Monitor | None = None, most: int | None = None
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Value of the LP relaxation in the model's own sense, its point, and the rows' multipliers (scaled).
 
     Parameters
     ----------
     monitor : of a run that may be stopped.
+    most : iterations of the simplex method.
 
     Raises
     ------
-    OptschedError : the relaxation has no optimum, or it was stopped.
+    OptschedError : the relaxation has no optimum, it was stopped, or it takes more iterations.
     """
     import highspy
 
@@ -258,6 +261,8 @@ def relaxation(form: LinearForm, monitor: Monitor | None = None) -> tuple[float,
     pass_form(highs, form, np.zeros(len(form.columns), dtype=bool))
     if monitor is not None:
         _listen(highs, monitor)
+    if most is not None:
+        highs.setOptionValue("simplex_iteration_limit", most)
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")

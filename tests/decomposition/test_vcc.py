@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import optsched
 from optsched import solvers
+from optsched.decomposition.vcc.beam import Beam, Settings
+from optsched.decomposition.vcc.bundle import Bundle, on_simplex
+from optsched.decomposition.vcc.fits import Window, reachable
+from optsched.decomposition.vcc.pairs import PairRelaxation
 from optsched.decomposition.vcc.paths import Paths
 from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
 from optsched.errors import OptschedError
@@ -248,3 +253,155 @@ def test_exact_at_any_capacity(capacity: float) -> None:
         jobs=[{"id": "a", "submitted": 0, "duration": 8, "ncu": half}],
     )
     assert optsched.solve(instance).objective == pytest.approx(brute.optimum(instance), rel=1e-6)
+
+
+def test_no_schedule_is_ahead_of_starting_all_that_fits() -> None:
+    for seed in range(300):
+        instance: Any = tiny.vcc(seed)
+        all_of_it = Window(np.zeros(instance.horizon, dtype=np.int64), instance.arrived)
+        window = reachable(instance, all_of_it)
+        assert (window.high == round_down_to_feasible(instance, instance.arrived.astype(float)).started).all(), seed
+        assert all((s.started <= window.high).all() for s in staircases(instance) if real(s)), seed
+
+
+def test_steps_without_room_are_left_out_and_no_others() -> None:
+    """Of the schedules nothing is lost, under random prices; of the other staircases some, so that the bound rises."""
+    better = 0
+    for seed in range(300):
+        instance: Any = tiny.vcc(seed)
+        rng, slots = np.random.default_rng(seed), instance.horizon
+        load, start = 0.3 * rng.standard_normal(slots), rng.random(slots) * rng.integers(0, 2)
+        head, empty = -rng.random(slots), rng.random(slots)
+        daily = rng.random((len(instance.asked), int(rng.integers(1, instance.day_slots + 2))))
+        plain, fits = Paths(instance), Paths(instance, fits=True)
+        best = np.inf
+        for stairs in filter(real, staircases(instance)):
+            begins = np.diff(stairs.started, prepend=0) > 0
+            late = np.maximum(0, stairs.start - plain.due[: len(stairs.start)]) @ instance.columns.ncu[: len(stairs.start)]
+            cost = stairs.load @ (plain.price + load) + start @ begins + head @ stairs.head + empty @ stairs.empty
+            count = np.bincount(instance.day, stairs.empty, minlength=len(daily)).astype(int)
+            days = daily[np.arange(len(daily)), np.minimum(count, daily.shape[1] - 1)].sum()
+            best = min(best, float(cost) + plain.late_price * float(late) + float(days))
+        values = [paths.cheapest(load, start, head, empty, daily).value for paths in (plain, fits)]
+        assert values[0] <= values[1] + 1e-9, seed
+        assert values[1] <= best + 1e-9, seed
+        better += values[1] > values[0] + 1e-6
+    assert better >= 30
+
+
+def test_the_bound_that_remembers_the_last_slot_holds() -> None:
+    """Under random prices, spare ones too; of a window it is never below the other by more than the days' layers."""
+    higher = 0
+    for seed in range(300):
+        instance: Any = tiny.vcc(seed)
+        best = brute.optimum(instance)
+        noise = 1e-6 * max(1.0, abs(best))
+        rng = np.random.default_rng(seed)
+        window = Paths(instance).window_below(best + noise)
+        for relaxed in (StaircaseRelaxation(instance, fits=True), StaircaseRelaxation(instance, window, fits=True)):
+            pairs = PairRelaxation(relaxed)
+            for scale in (0.0, 0.1, 1.0):
+                price = rng.random(relaxed.days) * instance.daily_penalty_per_ncu_h
+                spare = rng.random(instance.horizon) * instance.daily_penalty_per_ncu_h * rng.integers(0, 2)
+                prices = Prices(scale * rng.random(instance.horizon), price, spare)
+                one = relaxed(prices, relaxed.whole).bound
+                assert one <= best + noise, seed
+                if pairs.small:
+                    two = pairs(prices, relaxed.whole).bound
+                    assert two <= best + noise, seed
+                    higher += two > one + noise
+    assert higher >= 3
+
+
+def test_slopes_are_supergradients() -> None:
+    """No bound is above the plane through another one, of both relaxations."""
+    for seed in range(20):
+        instance = vcc(days=2, jobs=160, load=0.9, seed=seed)
+        relaxed = StaircaseRelaxation(instance, fits=True)
+        rng, slots = np.random.default_rng(seed), instance.horizon
+        for priced in (relaxed, PairRelaxation(relaxed)):
+            points = []
+            for _ in range(5):
+                prices = Prices(0.2 * rng.random(slots), 0.1 * rng.random(relaxed.days), 0.1 * rng.random(slots))
+                points.append((prices, priced(prices, relaxed.whole)))
+            for a, here in points:
+                for b, there in points:
+                    assert a.spare is not None
+                    assert b.spare is not None
+                    plane = here.bound + here.overload @ (b.load - a.load) + here.lack @ (b.daily - a.daily)
+                    assert there.bound <= plane + here.beyond @ (b.spare - a.spare) + 1e-6
+
+
+def test_a_bundle_finds_the_highest_point() -> None:
+    """Of a concave function between limits: the least of planes, and a linear program's optimum."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        slopes, offsets = rng.standard_normal((12, 4)), rng.standard_normal(12)
+        form = [[*(-row), 1.0] for row in slopes.tolist() for row in [np.array(row)]]
+        exact = linprog([0.0] * 4 + [-1.0], A_ub=form, b_ub=offsets, bounds=[(0, 2)] * 4 + [(None, None)])
+
+        def least(x: Any, planes: Any = (slopes, offsets)) -> tuple[float, Any]:
+            values = planes[1] + planes[0] @ x
+            at = int(values.argmin())
+            return float(values[at]), planes[0][at]
+
+        point = np.ones(4)
+        bundle = Bundle(point, (np.zeros(4), np.full(4, 2.0)), *least(point), 1.0)
+        for _ in range(200):
+            point = bundle.propose()
+            if bundle.promised < 1e-7:
+                break
+            bundle.learn(point, *least(point))
+        assert bundle.best == pytest.approx(-exact.fun, abs=1e-4), seed
+
+
+def test_a_beam_starts_only_what_fits() -> None:
+    for seed in range(20):
+        instance = vcc(days=2, jobs=160, load=1.1, seed=seed)
+        relaxed = StaircaseRelaxation(instance, fits=True)
+        started = Beam(relaxed, np.full(instance.horizon, 0.05))(Settings(50, 3, 0.9))
+        assert started is not None
+        stairs = round_down_to_feasible(instance, started.astype(float))
+        assert (stairs.started == started).all()
+        assert optsched.check(instance, stairs.schedule()) == []
+
+
+def test_a_crowded_week_is_certified_within_a_few_hundredths() -> None:
+    """Where the capacity binds: 7 to 14 % before steps without room were left out."""
+    result = optsched.solve(vcc(days=7, jobs=1000, load=0.9, seed=11), "decomposition", options={"iterations": 60})
+    assert result.gap is not None
+    assert result.gap < 0.05
+
+
+def test_rounds_reproduce() -> None:
+    """Beams and neighbours ask no clock."""
+    instance = vcc(days=2, jobs=250, load=0.9, seed=12)
+    one, two = (optsched.solve(instance, "decomposition", options={"iterations": 60}) for _ in range(2))
+    assert (one.objective, one.bound) == (two.objective, two.bound)
+
+
+def test_the_nearest_weights() -> None:
+    """Also where one is so large that it swallows the 1 (found on a harsh instance whose planes were all flat)."""
+    assert on_simplex(np.array([0.5, 0.5])).tolist() == [0.5, 0.5]
+    assert on_simplex(np.array([2.0, 1.5, -3.0])).tolist() == [0.75, 0.25, 0.0]
+    assert on_simplex(np.array([1e30, 0.0])).tolist() == [1.0, 0.0]
+    assert on_simplex(np.array([-1e30, -1e30])).tolist() == [0.5, 0.5]
+
+
+def test_many_jobs_that_start_at_once_are_counted() -> None:
+    """34,000 in one slot: what the path that remembers the last slot proves, no schedule undercuts."""
+    rows = [{"id": f"j{i}", "submitted": 0 if i < 34_000 else 1, "duration": 1, "ncu": 1.0} for i in range(34_010)]
+    like = vcc(days=1, jobs=20, load=0.1, seed=0)
+    jobs = tuple(like.jobs[0].model_copy(update=row) for row in rows)
+    carbon = (2.0, 1.0, *(5.0,) * (like.horizon - 2))  # the second slot is the one to start the others in
+    sizes = {"capacity_ncu": 40_000.0, "inflexible_ncu": (0.0,) * like.horizon}
+    instance = like.model_copy(update={"jobs": jobs, "carbon_kg_per_kwh": carbon, **sizes})
+    window = Window(np.full(like.horizon, 34_000), instance.arrived)
+    relaxed = StaircaseRelaxation(instance, window, fits=True)
+    pairs = PairRelaxation(relaxed)
+    assert pairs.small
+    assert all((numbers >= 0).all() for numbers in pairs.beside)  # they were 16 bits wide
+    prices = Prices(np.zeros(like.horizon), np.zeros(relaxed.days))
+    cost = optsched.solve(instance, "uncapped").objective
+    assert cost is not None
+    assert pairs(prices, relaxed.whole).bound <= cost * (1 + 1e-9)

@@ -139,6 +139,6 @@ def test_a_budget_is_kept() -> None:
 def test_a_history_tells_what_to_expect() -> None:
     past = andreas(1, 3, jobs=40, seed=5)
     policy = Portfolio(Settings(history=past))
-    assert len(policy.arrivals.jobs) == 40
+    assert len(policy.outlook.arrivals.jobs) == 40
     with pytest.raises(OptschedError, match="not of allocation"):
         Portfolio(Settings(history=osdec(1, seed=0)))

@@ -12,18 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.decomposition.vcc.fits import Window, left_edges, reachable
 from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 
 EPSILON = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True)
-class Window:
-    """Between how many started jobs a staircase better than a known one may be after each slot, shape (T,) each."""
-
-    low: Ints
-    high: Ints
 
 
 @dataclass(frozen=True)
@@ -46,11 +39,15 @@ class Step(NamedTuple):
 
 
 class Paths:
-    """Staircases of an instance within a window."""
+    """Staircases of an instance within a window; with `fits`, without steps for which there is surely no room."""
 
-    def __init__(self, instance: VccInstance, window: Window | None = None) -> None:
+    def __init__(self, instance: VccInstance, window: Window | None = None, fits: bool = False) -> None:
         self.instance, slots = instance, instance.horizon
         self.window = window or Window(np.zeros(slots, dtype=np.int64), instance.arrived)
+        self.edges = list[Ints | None]()
+        if fits:
+            self.window = reachable(instance, self.window)
+            self.edges = left_edges(instance, self.window) or []
         jobs, h = instance.columns, instance.slot_h
         self.ncu = jobs.ncu
         lengths, self.length = np.unique(jobs.duration, return_inverse=True)
@@ -71,7 +68,7 @@ class Paths:
         self.highest = 0.0  # of the prices summed over slots
         self.open = instance.capacity_ncu - own > 0  # slots in which anything can start
 
-    def _cost(self, t: int, first: int, end: int, paid: Floats) -> Floats:
+    def cost(self, t: int, first: int, end: int, paid: Floats) -> Floats:
         """Of starting the jobs `first` .. in slot t, summed: shape (end - first + 1,)."""
         cost = self.ncu[first:end] * (paid[self.ends[t]] - paid[t])[self.length[first:end]]
         if self.late_price and end > first and t > self.due[first:end].min():
@@ -81,6 +78,11 @@ class Paths:
         np.cumsum(cost, out=total[1:])
         self.largest = max(self.largest, float(total.max()), -float(total.min()))
         return total
+
+    def _edge(self, t: int, skipped: int) -> Ints | None:
+        """From which states on those of slot t can be reached in it, where the first `skipped` are left out."""
+        edge = self.edges[t] if self.edges else None
+        return edge if edge is None or not skipped else np.maximum(0, edge[skipped:] - skipped)
 
     @property
     def rounding(self) -> float:
@@ -115,10 +117,11 @@ class Paths:
             layers = _widened(layers, b - floor + 1)
             origin = layer_origin = None
             if self.open[t] and len(value) > 1:
-                cost = self._cost(t, at, b, paid)
-                origin, value = _start(value, cost, float(start_price[t]))
+                cost, edge = self.cost(t, at, b, paid), self._edge(t, 0)
+                origin, value = _start(value, cost, float(start_price[t]), edge)
                 if len(used := layers[:elapsed]) and layers.shape[1]:
-                    layer_origin, layers[:elapsed] = _start(used, cost[floor - at :], float(start_price[t]))
+                    edge = self._edge(t, floor - at)
+                    layer_origin, layers[:elapsed] = _start(used, cost[floor - at :], float(start_price[t]), edge)
             was_at, was_floor = at, floor
             value, at = value[a - at :], a
             if floor < a:
@@ -174,22 +177,32 @@ class Paths:
                 k = k if step.layer_origin is None else step.floor + int(step.layer_origin[e - 1, k - step.floor])
         return Path(value, started, empties)
 
+    def to_go(self, load_price: Floats) -> list[Floats]:
+        """The cheapest rest from before each slot on, by state of the window after the slot before; one more at the end."""
+        low, high = self.window.low, self.window.high
+        paid = np.concatenate([[0.0], np.cumsum(self.price + load_price)])
+        found = [np.zeros(int(high[-1] - low[-1]) + 1)]
+        for t in range(self.instance.horizon - 1, -1, -1):
+            a, before = (int(low[t - 1]), int(high[t - 1])) if t else (0, 0)
+            b = int(high[t])
+            after = np.full(b - a + 1, np.inf)
+            after[int(low[t]) - a :] = found[-1]
+            if self.open[t] and b > a:
+                spent = self.cost(t, a, b, paid)
+                edge = self._edge(t, 0)
+                if edge is not None:  # the last state that each can reach, counted from the other end
+                    edge = b - a + 1 - np.searchsorted(edge, np.arange(b - a + 1), side="right")[::-1]
+                after = _least((spent + after)[::-1], edge)[1][::-1] - spent
+            found.append(after[: before - a + 1])
+        found.reverse()
+        return found
+
     def window_below(self, cost: float) -> Window:
         """Where staircases that cost less than `cost` can be, by their real costs without the daily penalty."""
         slots, came = self.instance.horizon, self.instance.arrived
         paid = np.concatenate([[0.0], np.cumsum(self.price)])
         first, end = self.window.low, self.window.high
-        to_go: list[Floats] = [np.zeros(int(end[-1] - first[-1]) + 1)]
-        for t in range(slots - 1, 0, -1):  # to_go before slot t, states of the window after t - 1
-            a, b = int(first[t - 1]), int(end[t])
-            after = np.full(b - a + 1, np.inf)
-            after[int(first[t]) - a :] = to_go[-1]
-            before = after
-            if self.open[t] and len(after) > 1:
-                spent = self._cost(t, a, b, paid)
-                before = np.minimum.accumulate((spent + after)[::-1])[::-1] - spent
-            to_go.append(before[: int(end[t - 1]) - a + 1])
-        to_go.reverse()
+        to_go = self.to_go(np.zeros(slots))[1:]
         limit = cost - self.base + 1e-9 * abs(cost) + 2 * self.rounding
         low, high = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
         at, value = 0, np.zeros(1)
@@ -197,7 +210,8 @@ class Paths:
             a, b = max(at, int(first[t])), int(end[t])
             value = _widened(value, b - at + 1)
             if self.open[t] and len(value) > 1:
-                _, value = _start(value, self._cost(t, at, b, paid), 0.0)
+                edge = self._edge(t, at - (int(first[t - 1]) if t else 0))
+                _, value = _start(value, self.cost(t, at, b, paid), 0.0, edge)
             value, at = value[a - at :], a
             good = np.flatnonzero(value + to_go[t][a - int(first[t]) :] <= limit)
             if not len(good):  # nothing is better: keep the window
@@ -214,18 +228,59 @@ def _widened(values: Floats, width: int) -> Floats:
     return values if more <= 0 else np.concatenate([values, np.full((*values.shape[:-1], more), np.inf)], axis=-1)
 
 
-def _start(value: Floats, cost: Floats, charge: float) -> tuple[Ints, Floats]:
-    """From each state to itself or a later one: (where it comes from, the new values), along the last axis."""
+def _start(value: Floats, cost: Floats, charge: float, edge: Ints | None = None) -> tuple[Ints, Floats]:
+    """From each state to itself or a later one: (where it comes from, the new values), along the last axis.
+
+    Parameters
+    ----------
+    edge : the first state from which each can be reached; 0 for all where there is none.
+    """
     reached = value - cost
-    least = np.minimum.accumulate(reached, axis=-1)
     index = np.arange(value.shape[-1])
-    origin = np.maximum.accumulate(np.where(reached <= least, index, 0), axis=-1)
     if charge <= 0:
+        origin, least = _least(reached, edge)
         return origin, cost + least
-    going = cost[1:] + least[..., :-1] + charge
+    origin, least = _least(reached[..., :-1], None if edge is None else np.minimum(edge[1:], index[:-1]))
+    going = cost[1:] + least + charge
     goes = going < value[..., 1:]
+    if edge is not None:
+        goes &= edge[1:] < index[1:]
     came = np.broadcast_to(index, value.shape).copy()
-    came[..., 1:][goes] = origin[..., :-1][goes]
+    came[..., 1:][goes] = origin[goes]
     result = value.copy()
     result[..., 1:][goes] = going[goes]
     return came, result
+
+
+def _least(values: Floats, edge: Ints | None) -> tuple[Ints, Floats]:
+    """Where the least value from `edge` up to each state is, and what, along the last axis."""
+    least = np.minimum.accumulate(values, axis=-1)
+    index = np.arange(values.shape[-1])
+    origin = np.maximum.accumulate(np.where(values <= least, index, 0), axis=-1)
+    if edge is None:
+        return origin, least
+    astray = origin < edge
+    wrong = np.flatnonzero(astray if astray.ndim == 1 else astray.any(axis=0))
+    if len(wrong):
+        origin[..., wrong] = _least_between(values, edge[wrong], wrong)
+        least[..., wrong] = np.take_along_axis(values, origin[..., wrong], axis=-1)
+    return origin, least
+
+
+def _least_between(values: Floats, first: Ints, last: Ints) -> Ints:
+    """Where the least value from `first` to `last` is, for each pair: of two runs of a power of two that cover it."""
+    begin = int(first.min())
+    power = np.frexp(last - first + 1)[1] - 1
+    at = np.broadcast_to(np.arange(begin, int(last.max()) + 1), (*values.shape[:-1], int(last.max()) + 1 - begin))
+    found = np.zeros((*values.shape[:-1], len(last)), dtype=np.int64)
+    low = values[..., begin : int(last.max()) + 1]
+    for level in range(int(power.max()) + 1):
+        mine = np.flatnonzero(power == level)
+        if len(mine):
+            left, right = first[mine] - begin, last[mine] - begin + 1 - (1 << level)
+            later = low[..., right] < low[..., left]
+            found[..., mine] = np.where(later, at[..., right], at[..., left])
+        run = 1 << level
+        later = low[..., run:] < low[..., :-run]
+        at, low = np.where(later, at[..., run:], at[..., :-run]), np.where(later, low[..., run:], low[..., :-run])
+    return found

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.decomposition.vcc.paths import Path, Paths, Window
+from optsched.decomposition.vcc.fits import Window
+from optsched.decomposition.vcc.paths import Path, Paths
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.vcc import VccInstance, occupied
 from optsched.problems.vcc import Staircase
@@ -24,10 +25,15 @@ ROUNDING = 1e-12  # of the parts' sum: float64 sums of a month of slots are far 
 
 @dataclass(frozen=True)
 class Prices:
-    """Of an NCU of load in a slot, shape (T,), and of an NCU-hour of daily demand, shape (D,); not negative."""
+    """Of an NCU of load in a slot, shape (T,), and of an NCU-hour of daily demand, shape (D,); not negative.
+
+    `spare` is what of a day's price pays for the cap being at most C where the queue waits, and not for its being at most the
+    load with the head: by slot, shape (T,), not negative; none where it is left out.
+    """
 
     load: Floats
     daily: Floats
+    spare: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -46,19 +52,20 @@ class Branch:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What prices prove, what the cheapest staircase lacks (the supergradient), and that staircase."""
+    """What prices prove, what the cheapest staircase lacks (the supergradient, `beyond` of `spare`), and that staircase."""
 
     bound: float
     overload: Floats
     lack: Floats
+    beyond: Floats
     path: Path
 
 
 class StaircaseRelaxation:
-    """An instance with its coupling rows priced, within a window."""
+    """An instance with its coupling rows priced, within a window; with `fits`, no step for which there is surely no room."""
 
-    def __init__(self, instance: VccInstance, window: Window | None = None) -> None:
-        self.instance, self.paths = instance, Paths(instance, window)
+    def __init__(self, instance: VccInstance, window: Window | None = None, fits: bool = False) -> None:
+        self.instance, self.paths = instance, Paths(instance, window, fits)
         size, h = instance.capacity_ncu, instance.slot_h
         left = size - instance.inflexible
         self.bounded = left > 1e-9 * size  # elsewhere any cap starts nothing
@@ -126,21 +133,28 @@ class StaircaseRelaxation:
         """The priced optimum over the branch."""
         instance, paths, h = self.instance, self.paths, self.instance.slot_h
         load = np.where(self.tight, prices.load, 0.0)
-        rate = prices.daily[instance.day] * h * self.scale
+        day_price = prices.daily[instance.day]
+        spare = np.where(self.bounded, 0.0 if prices.spare is None else prices.spare, 0.0)
+        rate = np.maximum(0.0, day_price - spare) * h * self.scale
+        full = spare * h * instance.capacity_ncu
         penalty, other = self.daily(prices.daily, branch)
-        path = paths.cheapest(load - rate, load * self.excess, -rate, rate * self.when_empty, penalty)
+        path = paths.cheapest(load - rate, load * self.excess, -rate, rate * self.when_empty + full, penalty)
         if not np.isfinite(path.value):
-            return Evaluated(np.inf, np.zeros(instance.horizon), np.zeros(self.days), path)
+            none = np.zeros(instance.horizon)
+            return Evaluated(np.inf, none, np.zeros(self.days), none, path)
         stairs = Staircase(instance, path.started)
         begins = np.diff(path.started, prepend=0) > 0
-        parts = (paths.base, path.value, -float(load @ (self.room + self.excess)), -float(rate @ instance.running))
+        parts = [paths.base, path.value, -float(load @ (self.room + self.excess))]
+        parts += [-float(rate @ instance.running), -float(full.sum())]
         caps = (stairs.load + instance.running + stairs.head - np.where(stairs.empty, self.when_empty, 0.0)) * self.scale
-        given = np.bincount(instance.day, caps * h, minlength=self.days)
+        paying = np.where(spare < day_price, caps * h, 0.0)  # by the load with the head
+        given = np.bincount(instance.day, paying, minlength=self.days)
         wanted = other[np.arange(self.days), path.empties]
         return Evaluated(
             bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - paths.rounding,
             overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
             lack=wanted - given,
+            beyond=np.where(self.bounded, paying - np.where(stairs.empty, 0.0, instance.capacity_ncu * h), 0.0),
             path=path,
         )
 

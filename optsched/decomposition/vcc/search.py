@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 
+from optsched.decomposition.vcc.beam import Beam, Settings
+from optsched.decomposition.vcc.bundle import Bundle
+from optsched.decomposition.vcc.pairs import PairRelaxation
+from optsched.decomposition.vcc.polish import moved, moves
 from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
@@ -17,10 +21,20 @@ from optsched.stop import Stop
 
 CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
-LOAD_ROUNDS = 6  # prices of the load and of the days in turn
+TURN = 15  # evaluations between two beams
+SETTLED = 1e-5  # of the cost: a rise of the bound that is not worth waiting for
+CLASSES = 200  # of a beam
 PATIENCE = 8  # evaluations without a better bound
 TRIALS = 6  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
+FACTORS = (1.0, 1.2, 1.5, 2.0, 3.0)  # of the load's prices: they do not know what stays free before a large head
+PACES = (0.9, 0.7, 0.5)
+EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best settings of a round are in the next
+KEPT = 3
+MOST_LOADS = 5_000_000  # numbers that a beam may keep
+MOVES, AROUND = 300, 10  # of the incumbent after each beam; by slot, after the last one
+
+Priced = StaircaseRelaxation | PairRelaxation
 
 
 @dataclass(order=True)
@@ -48,35 +62,70 @@ class StaircaseSearch:
         self.bound = -np.inf
         self.evaluations = 0
         self.at = np.inf  # the cost below which the window holds everything
+        paces = PACES if instance.daily_penalty_per_ncu_h else PACES[:1]
+        self.waiting = [(EACH[0], factor, pace) for factor in FACTORS for pace in paces]  # beams to come
+        self.tried: list[tuple[float, float, float]] = []
+        self.moves = moves(instance)
         monitor.incumbent(self.cost)
 
     def __call__(self) -> str:
         """Search until a limit; the termination word."""
-        relaxed = StaircaseRelaxation(self.instance)
+        relaxed = StaircaseRelaxation(self.instance, fits=True)
         penalty = self.instance.daily_penalty_per_ncu_h
         prices = Prices(np.zeros(self.instance.horizon), np.full(relaxed.days, 1e-3 * penalty))
         self._guess(relaxed, prices, relaxed.whole)
         relaxed = self._narrowed(relaxed)
-        root = self._raise(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_ROOT)
+        root = self._days(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_NODE if relaxed.tight.any() else AT_ROOT)
         self._proven(root.bound)
         self._guess(relaxed, root.prices, relaxed.whole)
+        relaxed, root = self._settled(relaxed, root, False)
+        relaxed, root = self._settled(relaxed, root, True)
         number = count(1)
         nodes = [root]
         while (word := self._ended()) is None:
             relaxed = self._narrowed(relaxed)
             node = heapq.heappop(nodes)
             split = self._split(relaxed, node)
-            if split is None:  # nothing left to branch on: prices of the load are what can still get better
-                heapq.heappush(nodes, self._raise(relaxed, node, AT_ROOT))
-                if nodes[0].bound <= node.bound + CLOSED * abs(node.bound):
+            if split is None:  # nothing left to branch on
+                heapq.heappush(nodes, self._load(relaxed, self._days(relaxed, node, AT_ROOT), AT_ROOT))
+                if nodes[0].bound <= node.bound + CLOSED * abs(node.bound) and not self._beam(relaxed, node.prices):
                     return "iteration_limit"
             else:
                 for branch in split:
                     child = Node(node.bound, next(number), branch, node.prices)
                     self._guess(relaxed, child.prices, branch, 2)
-                    heapq.heappush(nodes, self._raise(relaxed, child, AT_NODE))
+                    child = self._days(relaxed, child, AT_NODE)
+                    heapq.heappush(nodes, self._load(relaxed, child, AT_NODE))
+                self._beam(relaxed, node.prices)
             self._proven(min(nodes[0].bound, self.cost))
         return word
+
+    def _settled(self, relaxed: StaircaseRelaxation, root: Node, finer: bool) -> tuple[StaircaseRelaxation, Node]:
+        """Prices of the load and of the days together, and beams under them, in turn."""
+        bundle: Bundle | None = None
+        priced: Priced = relaxed
+        prices, best = root.prices, root
+        while relaxed.tight.any() and self._ended() is None:
+            narrowed = self._narrowed(relaxed)
+            if bundle is None or narrowed is not relaxed:
+                relaxed = priced = narrowed
+                if finer:
+                    priced = pairs = PairRelaxation(relaxed)
+                    if not pairs.small:
+                        break
+                best = self._at(priced, root, prices)
+                if not np.isfinite(best.bound):  # nothing is better than the incumbent
+                    return relaxed, best
+                bundle = self._bundle(priced, best)
+            best = self._follow(priced, best, bundle, TURN)
+            prices = best.prices
+            self._guess(relaxed, prices, relaxed.whole, 3)
+            self._beam(relaxed, prices)
+            if bundle.promised <= SETTLED * abs(self.cost):
+                break
+        if finer:  # pairs know nothing to branch on
+            return relaxed, replace(root, bound=max(root.bound, best.bound))
+        return relaxed, best
 
     def _proven(self, bound: float) -> None:
         if bound > self.bound:
@@ -114,20 +163,39 @@ class StaircaseSearch:
             return relaxed
         self.at = self.cost
         window = relaxed.paths.window_below(self.cost)
-        return StaircaseRelaxation(self.instance, window)
+        return StaircaseRelaxation(self.instance, window, fits=True)
 
-    def _raise(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
-        """Better prices for a node: those of the load by a smoothed supergradient, those of the days by its signs, in turn."""
-        best = self._days(relaxed, node, most)
-        for _ in range(LOAD_ROUNDS if relaxed.tight.any() else 0):
-            before = best.bound
-            best = self._days(relaxed, self._load(relaxed, best, 2 * most), most // 3)
-            if best.bound >= self.cost or self._ended() or best.bound - before < 1e-4 * abs(self.cost):
+    def _beam(self, relaxed: StaircaseRelaxation, prices: Prices) -> bool:
+        """The next of ever wider beams, and the incumbent's neighbours; after the last beam, whether they were any better."""
+        if not relaxed.tight.any():
+            return False
+        if not self.waiting:
+            before = self.cost
+            for _ in range(AROUND * self.instance.horizon // MOVES + 1):
+                self._polish()
+            return self.cost < before
+        each, factor, pace = self.waiting.pop(0)
+        beam = Beam(relaxed, factor * prices.load)
+        started = beam(Settings(CLASSES, each, pace), lambda: self._ended() is not None)
+        cost = np.inf if started is None else self._try(started.astype(float)).cost()
+        self.tried.append((cost, factor, pace))
+        self._polish()
+        wider = next((more for more in EACH if more > each), 0)
+        if not self.waiting and 0 < CLASSES * wider * beam.span <= MOST_LOADS:
+            self.waiting = [(wider, factor, pace) for _, factor, pace in sorted(self.tried)[:KEPT]]
+            self.tried = []
+        return True
+
+    def _polish(self) -> None:
+        """Some steps from the incumbent to better neighbours."""
+        for move in islice(self.moves, MOVES):
+            if self._ended() is not None:
                 break
-            self._guess(relaxed, best.prices, node.branch, 2)
-        return best
+            wanted = moved(self.best, move)
+            if wanted is not None:
+                self._try(wanted)
 
-    def _at(self, relaxed: StaircaseRelaxation, node: Node, prices: Prices) -> Node:
+    def _at(self, relaxed: Priced, node: Node, prices: Prices) -> Node:
         """The node under other prices; what it has proven stays proven."""
         found = relaxed(prices, node.branch)
         self.evaluations += 1
@@ -153,31 +221,45 @@ class StaircaseSearch:
             turned = np.sign(found.evaluated.lack)
             factor = np.where(turned * sign < 0, factor**0.6, factor)
             sign = np.where(turned != 0, turned, sign)
-            prices = Prices(prices.load, np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty))
+            prices = Prices(prices.load, np.clip(prices.daily * factor**turned, 1e-7 * penalty, penalty), prices.spare)
         return best
 
     def _load(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
-        """The volume algorithm on the prices of the load."""
+        """The prices of a node raised by a bundle of their own."""
+        if not relaxed.tight.any() or self._ended() is not None or node.bound >= self.cost:
+            return node
+        at = self._at(relaxed, node, node.prices)
+        if not np.isfinite(at.bound):
+            return at
+        return _higher(node, self._follow(relaxed, at, self._bundle(relaxed, at), most))
+
+    def _bundle(self, relaxed: Priced, node: Node) -> Bundle:
         assert node.evaluated is not None
-        best, mean, worse, step = node, node.evaluated.overload, 0, 0.5
+        penalty = self.instance.daily_penalty_per_ncu_h
+        slots, tight = self.instance.horizon, int(relaxed.tight.sum())
+        least = np.concatenate([np.zeros(tight), np.full(relaxed.days, 1e-7 * penalty), np.zeros(slots)])
+        most = np.concatenate([np.full(tight, np.inf), np.full(relaxed.days + slots, penalty)])
+        point, slope = _joined(relaxed, node)
+        hope = max(self.cost - node.evaluated.bound, 1e-3 * abs(self.cost))
+        return Bundle(np.clip(point, least, most), (least, most), node.evaluated.bound, slope, hope)
+
+    def _follow(self, relaxed: Priced, node: Node, bundle: Bundle, most: int) -> Node:
+        """So many evaluations where the bundle proposes them; the best node."""
         for _ in range(most):
-            if self._ended() is not None or best.bound >= self.cost:
+            if self._ended() is not None or node.bound >= self.cost:
                 break
-            away = np.where((best.prices.load <= 0) & (mean < 0), 0.0, mean)
-            norm = float(away @ away)
-            if norm <= 1e-12:
+            point = bundle.propose()
+            if bundle.promised <= SETTLED * abs(self.cost):
                 break
-            reach = step * max(self.cost - best.bound, 1e-4 * abs(self.cost)) / norm
-            found = self._at(relaxed, node, Prices(np.maximum(0.0, best.prices.load + reach * away), best.prices.daily))
-            assert found.evaluated is not None
-            mean = 0.8 * mean + 0.2 * found.evaluated.overload
-            if found.bound > best.bound:
-                step, worse = min(2.0, 1.2 * step), 0
-            else:
-                worse += 1
-                step *= 0.7 if worse % 3 == 0 else 1.0
-            best = _higher(best, found)
-        return best
+            tight = np.flatnonzero(relaxed.tight)
+            load = np.zeros(self.instance.horizon)
+            load[tight], daily, spare = np.split(point, [len(tight), len(tight) + relaxed.days])
+            found = self._at(relaxed, node, Prices(load, daily, spare))
+            if not np.isfinite(found.bound):
+                return found
+            bundle.learn(point, found.bound, _joined(relaxed, found)[1])
+            node = _higher(node, found)
+        return node
 
     def _split(self, relaxed: StaircaseRelaxation, node: Node) -> tuple[Branch, Branch] | None:
         """The day whose priced penalty is furthest from its real one, in two."""
@@ -198,3 +280,12 @@ def _higher(best: Node, found: Node) -> Node:
     if best.evaluated is None:
         return replace(found, bound=max(best.bound, found.bound))
     return found if found.bound > best.bound else best
+
+
+def _joined(relaxed: Priced, node: Node) -> tuple[Floats, Floats]:
+    """A node's prices, and the bound's slope there: load where it can bind, days, what is spare."""
+    prices, found = node.prices, node.evaluated
+    assert found is not None
+    spare = np.zeros(len(prices.load)) if prices.spare is None else prices.spare
+    point = np.concatenate([prices.load[relaxed.tight], prices.daily, spare])
+    return point, np.concatenate([found.overload[relaxed.tight], found.lack, found.beyond])

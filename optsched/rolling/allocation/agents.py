@@ -1,30 +1,30 @@
 """Learned policies of allocation, bare and with a guard that lets a rule decide where they do worse or have never been.
 
-The guard keeps two accounts of what is known: its own, and that of the rule (`priced`) played beside it on the same arrivals.
-What each will have spent when the known jobs are done is foreseen by a rollout. The rule decides where the learned decision
-ends dearer than the rule would have, or clearly dearer than the rule's decision here.
+The guard plays the learned decision and the rule's (`priced`) out, the rule following in both, under the same futures drawn
+from what has come. The rule decides where the learned decision does not save anything in the mean.
 """
 
 from __future__ import annotations
 
-from optsched.heuristics.allocation.priced import priced_dispatch
+import numpy as np
+
+from optsched.heuristics.allocation.priced import USUAL, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Data
 from optsched.rl.allocation.pricer import Pricer, bids
 from optsched.rl.allocation.scores import carried_out
 from optsched.rl.allocation.view import see
 from optsched.rl.trained import file_of
-from optsched.rolling.allocation import beside, ledger
-from optsched.rolling.allocation.beside import Beside
-from optsched.rolling.allocation.ledger import Ledger
-from optsched.rolling.allocation.rollout import Rollout
+from optsched.rolling.allocation.outlook import Kept, Outlook
+from optsched.rolling.allocation.playout import Playout, Present, pace
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.allocation import AllocationSchedule
 
 FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
-BEHIND = 1.0  # of what the rule will have spent: more is worse
-DEARER = 1.1  # than the rule's decision here, when played out: a rollout knows nothing of who comes, and errs as much
+SAMPLES = 16  # futures
+STEPS = 60  # decisions in each
+SURE = 0.5  # standard errors by which a learned decision must be ahead
 
 
 def agent_policy(name: str, settings: Settings) -> Policy[AllocationInstance, AllocationSchedule]:
@@ -65,8 +65,7 @@ class Memory(Data):
     """What a guarded policy remembers."""
 
     agent: str
-    own: ledger.Kept
-    rule: beside.Kept
+    seen: Kept
 
 
 class GuardedAgent:
@@ -83,19 +82,16 @@ class GuardedAgent:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Nothing spent yet."""
+        """Nothing has come yet."""
         self.overruled = False
-        self.own, self.rule = Ledger(), Beside()
+        self.outlook = Outlook(seed)
 
     def decide(self, snapshot: AllocationInstance) -> AllocationSchedule:
         """The learned decision, or the rule's."""
-        self.own.end(snapshot.now_s)
-        ruled = self.rule.follow(snapshot, priced_dispatch)
+        self.outlook.observe(snapshot)
         wanted, safe = self._wanted(snapshot), priced_dispatch(snapshot)
-        self.overruled = wanted is None or self._dearer(snapshot, wanted, safe, ruled)
-        decision = safe if wanted is None or self.overruled else wanted
-        self.own.begin(snapshot, decision)
-        return decision
+        self.overruled = wanted is None or self._dearer(snapshot, wanted, safe)
+        return safe if wanted is None or self.overruled else wanted
 
     def _wanted(self, snapshot: AllocationInstance) -> AllocationSchedule | None:
         """The learned decision; None where it was not trained for this: work that moves is lost, or numbers never met."""
@@ -106,27 +102,24 @@ class GuardedAgent:
             return None
         return carried_out(snapshot, view.listed, bids(view, self.pricer.price(view)))
 
-    def _dearer(
-        self,
-        snapshot: AllocationInstance,
-        wanted: AllocationSchedule,
-        safe: AllocationSchedule,
-        ruled: AllocationInstance,
-    ) -> bool:
-        """Whether that decision is foreseen to cost more than the rule's here, or than the rule from the beginning."""
+    def _dearer(self, snapshot: AllocationInstance, wanted: AllocationSchedule, safe: AllocationSchedule) -> bool:
+        """Whether that decision is not foreseen to cost less than the rule's, the rule following in both."""
         if wanted == safe:
             return False
-        here = Rollout(snapshot)
-        mine, rules = here.cost(wanted), here.cost(safe)
-        if mine > DEARER * rules:
-            return True
-        beside = self.rule.ledger.settled(ruled) + Rollout(ruled).cost(priced_dispatch(ruled))
-        return rules < mine and self.own.settled(snapshot) + mine > BEHIND * beside
+        cluster, ahead = self.outlook.ahead(snapshot, SAMPLES)
+        ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in (wanted, safe)]
+        known = len(snapshot.known_jobs)
+        present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
+        samples = np.tile(np.arange(SAMPLES), 2)
+        lanes = Playout(cluster, ahead, snapshot.now_s, present, [USUAL] * len(samples), samples)
+        costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
+        assert costs is not None  # nothing limits the time
+        saved = costs[SAMPLES:] - costs[:SAMPLES]
+        return not saved.mean() > SURE * saved.std() / np.sqrt(SAMPLES)
 
     def state(self) -> dict[str, object]:
-        """Both accounts, and who decides."""
-        kept = Memory(agent=self.pricer.trained.sha256, own=self.own.kept(), rule=self.rule.kept())
-        return kept.model_dump(mode="json")
+        """What has been seen, and who decides."""
+        return Memory(agent=self.pricer.trained.sha256, seen=self.outlook.kept()).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Go on from there.
@@ -137,4 +130,5 @@ class GuardedAgent:
         """
         kept = recalled(Memory, state)
         self.pricer.trained.expect(kept.agent)
-        self.own, self.rule = Ledger.of(kept.own), Beside.of(kept.rule)
+        self.reset(0)
+        self.outlook.go_on(kept.seen)

@@ -6,19 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Data
 from optsched.schedules.allocation import AllocationSchedule
-
-
-class Kept(Data):
-    """A `Ledger` as JSON."""
-
-    energy: float
-    tardiness: float
-    late: dict[str, float]
-    since_s: float
-    rate_per_s: float
-    owed: dict[str, tuple[float, float]]
 
 
 @dataclass
@@ -82,12 +70,3 @@ class Ledger:
     def copy(self) -> Ledger:
         """Another one with the same."""
         return replace(self, late=dict(self.late))
-
-    def kept(self) -> Kept:
-        """All of it."""
-        return Kept.model_validate(vars(self))
-
-    @classmethod
-    def of(cls, kept: Kept) -> Ledger:
-        """What was kept."""
-        return cls(**dict(kept))

@@ -7,7 +7,7 @@ exact but for what is lost where jobs do not fill a node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,12 @@ from optsched.heuristics.allocation.priced import Bidding
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.rolling.allocation.futures import Futures
+from optsched.schedules.allocation import Assignment
 from optsched.stop import Spare
 
 DONE = 1e-9  # of a job's work
 ROUNDS = 4  # of a dispatch, in which jobs that found no room ask again
+PACE = 40  # GPUs for each end or arrival that ends a step: longer ones leave too much idle, and make rules too careful
 SPARE = 8  # jobs that a dispatch looks at besides one a GPU
 
 
@@ -66,6 +68,18 @@ class Cluster:
         kind, gpus = np.array([(k, g) for k, c in enumerate(classes) for g in range(1, c.gpus + 1)], dtype=int).T
         way_per_s = instance.cost_per_h[kind, most[kind] - 1] * gpus / most[kind] / 3600
         return cls(kind, gpus, way_per_s, most, total, used_per_s, speed, max(float(total @ speed), 1e-9))
+
+    def ways(self, snapshot: AllocationInstance, placed: Mapping[str, Assignment]) -> Ints:
+        """Of each known job, how it runs, -1 where it waits, shape (J,)."""
+        number = {(int(k), int(g)): c for c, (k, g) in enumerate(zip(self.kind, self.gpus, strict=True))}
+        of_node = snapshot.class_of_node
+        runs = (placed.get(job.id) for job in snapshot.known_jobs)
+        return np.array([-1 if a is None else number[of_node[a.node], a.gpus] for a in runs], dtype=int)
+
+
+def pace(cluster: Cluster) -> int:
+    """Ends or arrivals in a step."""
+    return max(1, round(int(cluster.total.sum()) / PACE))
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,7 @@ class Playout:
         spare: Spare | None = None,
         later: Bidding | None = None,
         after: int = 0,
+        first: Ints | None = None,
     ) -> Floats | None:
         """What each lane costs, energy and tardiness of all its jobs; of what is left in the end, an estimate.
 
@@ -160,6 +175,8 @@ class Playout:
             Whether there is time left.
         later, after
             The rule of all lanes after so many more steps.
+        first
+            What is decided now, by lane and known job: the way, -1 where it waits, shape (L, J).
 
         Returns
         -------
@@ -174,7 +191,7 @@ class Playout:
                     return None
                 if later is not None and step == after:
                     self._follow([later] * len(self.lane))
-                self._step(ends)
+                self._step(ends, first if step == 0 else None)
             self.total[self.lane] = self.cost + self._remaining()
         return self.total
 
@@ -187,7 +204,7 @@ class Playout:
         for name in self.LANES:
             setattr(self, name, getattr(self, name)[busy])
 
-    def _step(self, ends: int) -> None:
+    def _step(self, ends: int, decided: Ints | None = None) -> None:
         """Decide, and go on."""
         until = _smallest(np.where(self.submit > self.now[:, None], self.submit, np.inf), ends)
         here = (self.submit <= self.now[:, None]) & (self.left > 0)
@@ -195,7 +212,7 @@ class Playout:
         if not len(columns):
             self.now = np.where(np.isfinite(until), until, self.now)
             return
-        way, rate = self._dispatch(columns, here[:, columns])
+        way, rate = self._dispatch(columns, here[:, columns]) if decided is None else self._decided(columns, decided)
         lanes, jobs = np.nonzero(way >= 0)
         at, chosen = columns[jobs], way[lanes, jobs]
         pace = self.time[lanes, at, chosen]
@@ -261,6 +278,16 @@ class Playout:
         way = np.full(here.shape, -1)
         np.put_along_axis(way, order, ranked, axis=1)
         return way, cluster.used_per_s[np.arange(len(cluster.total)), cluster.total - free].sum(axis=1)
+
+    def _decided(self, columns: Ints, first: Ints) -> tuple[Ints, Floats]:
+        """The ways of those jobs, those that are not known waiting, and what the nodes cost a second."""
+        cluster, way = self.cluster, np.full((len(self.lane), len(columns)), -1)
+        known = columns < first.shape[1]
+        way[:, known] = first[self.lane][:, columns[known]]
+        used = np.zeros((len(way), len(cluster.total)), dtype=int)
+        lanes, jobs = np.nonzero(way >= 0)
+        np.add.at(used, (lanes, cluster.kind[way[lanes, jobs]]), cluster.gpus[way[lanes, jobs]])
+        return way, cluster.used_per_s[np.arange(len(cluster.total)), used].sum(axis=1)
 
     def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, free: Ints) -> None:
         """In each class, the first of those that want it and have room; the last three are changed."""

@@ -15,12 +15,10 @@ from itertools import product
 import numpy as np
 
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
-from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Data, Floats
-from optsched.problems.allocation.options import options
-from optsched.problems.allocation.urgency import urgency
-from optsched.rolling.allocation.futures import Arrivals, futures
-from optsched.rolling.allocation.playout import Cluster, Playout, Present
+from optsched.rolling.allocation.outlook import Kept, Outlook
+from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
 from optsched.schedules.allocation import AllocationSchedule, Assignment
@@ -44,8 +42,6 @@ FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another
 SAMPLES = 8  # futures, fewer where a step is large
 STEPS = 40  # decisions in a future
 AFTER = 5  # of them, a rule makes way for the one with the best mean: what counts is what it does now
-PACE = 40  # GPUs for each end or arrival that ends a step: longer ones leave too much idle, and make rules too careful
-MOST = 32  # jobs to come, and at least one a GPU
 EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
 SURE = 0.5  # standard errors by which another rule must be ahead of the last one
 SHARE = 0.5  # of a budget, for playing
@@ -55,8 +51,7 @@ MUCH = 1e300  # what numbers beyond all measure cost
 class Memory(Data):
     """What the policy remembers."""
 
-    rng: dict[str, object]
-    jobs: tuple[Job, ...]
+    seen: Kept
     held: tuple[Assignment, ...]
     begun: tuple[str, ...]
     last: int
@@ -79,12 +74,7 @@ class Portfolio:
 
     def reset(self, seed: int) -> None:
         """Nothing has come but the history."""
-        self.rng = np.random.default_rng(seed)
-        self.arrivals = Arrivals()
-        for job in sorted(() if self.history is None else self.history.jobs, key=lambda job: job.submit_s):
-            self.arrivals.add(job)
-        self.arrivals.begin()
-        self.came: dict[str, Job] = {}
+        self.outlook = Outlook(seed, () if self.history is None else self.history.jobs)
         self.held: dict[str, Assignment] = {}
         self.begun: set[str] = set()
         self.last = FIRST
@@ -103,25 +93,17 @@ class Portfolio:
 
     def _observe(self, snapshot: AllocationInstance) -> None:
         """Who is new, and who is gone."""
-        for job in sorted(snapshot.known_jobs, key=lambda job: job.submit_s):
-            if job.id not in self.came:
-                self.came[job.id] = job
-                self.arrivals.add(job)
+        self.outlook.observe(snapshot)
         there = {job.id for job in snapshot.known_jobs}
         self.held = {job: a for job, a in self.held.items() if job in there}
         self.begun &= there
 
     def _best(self, snapshot: AllocationInstance, rules: tuple[Bidding, ...], spare: Spare | None) -> int:
         """Which rule has the least mean cost; the last one where none is clearly better, or all do the same now."""
-        measured = urgency(snapshot, options(snapshot))
-        cluster = Cluster.of(snapshot, measured.speed)
-        gpus = int(cluster.total.sum())
-        steps, samples = _sizes(len(snapshot.known_jobs) * len(cluster.kind), len(rules))
-        work = measured.work[np.isfinite(measured.work)]
-        usual = float(work.mean()) / cluster.whole if len(work) else 1.0
-        drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, max(MOST, gpus), usual)
-        ahead = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
-        present, ends = self._present(snapshot, cluster), max(1, round(gpus / PACE))
+        ways = sum(c.gpus for c in snapshot.node_classes)
+        steps, samples = _sizes(len(snapshot.known_jobs) * ways, len(rules))
+        cluster, ahead = self.outlook.ahead(snapshot, samples)
+        present, ends = self._present(snapshot, cluster), pace(cluster)
 
         def opened(now: Sequence[int]) -> Playout:
             lanes = [rules[r] for r in now for _ in range(samples)]
@@ -144,17 +126,13 @@ class Portfolio:
 
     def _present(self, snapshot: AllocationInstance, cluster: Cluster) -> Present:
         """What runs by this policy's last decision."""
-        number = {(int(k), int(g)): c for c, (k, g) in enumerate(zip(cluster.kind, cluster.gpus, strict=True))}
-        of_node = snapshot.class_of_node
-        way = [-1 if (a := self.held.get(job.id)) is None else number[of_node[a.node], a.gpus] for job in snapshot.known_jobs]
         begun = [job.id in self.begun for job in snapshot.known_jobs]
-        return Present(np.array(way, dtype=int), np.array(begun, dtype=bool), snapshot.migration_cost_s)
+        return Present(cluster.ways(snapshot, self.held), np.array(begun, dtype=bool), snapshot.migration_cost_s)
 
     def state(self) -> dict[str, object]:
         """The `Memory`."""
         return Memory(
-            rng=dict(self.rng.bit_generator.state),
-            jobs=tuple(self.came.values()),
+            seen=self.outlook.kept(),
             held=tuple(self.held.values()),
             begun=tuple(sorted(self.begun)),
             last=self.last,
@@ -164,10 +142,7 @@ class Portfolio:
         """Go on with it."""
         kept = recalled(Memory, state)
         self.reset(0)
-        self.rng.bit_generator.state = kept.rng
-        for job in kept.jobs:
-            self.came[job.id] = job
-            self.arrivals.add(job)
+        self.outlook.go_on(kept.seen)
         self.held, self.begun, self.last = {a.job: a for a in kept.held}, set(kept.begun), kept.last
 
 

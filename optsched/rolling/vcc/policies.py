@@ -18,6 +18,7 @@ from optsched.rl.vcc.observation import Past
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
 from optsched.rolling.slots import whole_slots
+from optsched.rolling.vcc.account import RULE, Account, Kept
 from optsched.rolling.vcc.day_ahead import DayAheadPolicy
 from optsched.rolling.vcc.guard import GuardedAgent
 from optsched.schedules.vcc import VccSchedule, simulate_queue
@@ -25,6 +26,8 @@ from optsched.schedules.vcc import VccSchedule, simulate_queue
 FIRST_DAY = np.array([1.0, 2.0, 4.0, 8.0])  # of the mean so far: nothing else is known
 WORSE = 2.0  # than the worst day so far may be the next, with the weight of one day (Laplace's rule of succession)
 ROUNDS = 3  # of guessing what a day's caps add up to
+FIRST_H = 6.0  # hours in which cap 1 decides: nothing is known yet
+DAYS, SURGE = 4, 3.0  # past days that are futures, and the largest of them so many times over
 
 
 def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: int = 0) -> VccSchedule:
@@ -32,8 +35,18 @@ def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: 
     return VccSchedule(cap=(float(rule(snapshot)[0]),), starts=())
 
 
+class Memory(Data):
+    """What the rolling plan remembers: NCU-hours submitted by slot, by day, and its account."""
+
+    submitted: list[tuple[int, list[float]]]
+    account: Kept
+
+
 class Rolling:
     """The cheapest staircase of the known jobs, planned anew in every slot, for a day that will ask for more than so far.
+
+    Its cap is held to an account: cap 1 decides in the first hours, where the capacity is crowded, and where that is foreseen
+    to cost less.
 
     What the rest of a day will submit is not known: each past day's remainder after that hour is one of equally likely futures,
     and so is twice the largest (on the first day: multiples of the mean of the hours so far), and the penalty for the caps
@@ -48,12 +61,21 @@ class Rolling:
     def reset(self, seed: int) -> None:
         """Forget what has been submitted."""
         self.submitted: dict[int, list[float]] = {}  # NCU-hours by slot, by day
+        self.account = Account(DAYS, SURGE)
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
-        """The first cap of the plan that costs least in the mean."""
+        """The first cap of the plan, or a rule's where that is foreseen to cost less."""
         if snapshot.preempt:
             return present(uncapped_cap, snapshot)
+        self.account.observe(snapshot)
         coming = self._coming(snapshot)
+        known = len(self.account.seen) * snapshot.slot_h >= FIRST_H
+        cap = self.account.cheapest(snapshot, self._planned(snapshot, coming)) if known else RULE
+        self.account.settle(snapshot, cap)
+        return VccSchedule(cap=(cap,), starts=())
+
+    def _planned(self, snapshot: VccInstance, coming: Floats) -> float:
+        """The first cap of the plan that costs least in the mean over what may come."""
         known = snapshot.daily_fraction * snapshot.asked[0]
         snapshot = snapshot.model_copy(update={"asked_ncu_h": snapshot.asked_ncu_h + float(coming.max(initial=0.0))})
         relaxed, penalty = StaircaseRelaxation(snapshot), snapshot.daily_penalty_per_ncu_h
@@ -80,15 +102,16 @@ class Rolling:
             if value < least:
                 best, least = stairs, value
             sums = stairs.filled
-        return VccSchedule(cap=(float(best.cap[0]),), starts=())
+        return float(best.cap[0])
 
-    def state(self) -> list[tuple[int, list[float]]]:
-        """What was submitted, by day."""
-        return list(self.submitted.items())
+    def state(self) -> dict[str, object]:
+        """What was submitted, and the account."""
+        return Memory(submitted=list(self.submitted.items()), account=self.account.kept()).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Remember it."""
-        self.submitted = dict(recalled(list[tuple[int, list[float]]], state))
+        kept = recalled(Memory, state)
+        self.submitted, self.account = dict(kept.submitted), Account(DAYS, SURGE, kept.account)
 
     def _coming(self, snapshot: VccInstance) -> Floats:
         """NCU-hours that the rest of the day may submit, shape (futures,)."""

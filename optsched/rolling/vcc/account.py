@@ -1,0 +1,105 @@
+"""An account of a policy's caps, and of a rule's played beside it: what they have spent, and what they will have spent.
+
+The rule, cap 1, is played on the same snapshots. Ahead of them lie three days in which a rule decides from the next slot on and
+the jobs of past days come again (rollouts). Where little is asked for, the median rule (`threshold`) is another that may
+decide, now or from the next slot on: what is foreseen to cost least does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.heuristics.vcc import threshold_cap
+from optsched.instances.base import Data
+from optsched.instances.vcc import VccInstance
+from optsched.rolling.vcc import beside
+from optsched.rolling.vcc.beside import Beside, Waiting
+
+RULE = 1.0  # its cap
+AHEAD_DAYS = 3  # that a rollout goes
+CALM = 0.2  # of what the inflexible load leaves, asked for in a day: up to there the median rule has room to make up for it
+CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
+
+
+class Kept(Data):
+    """An `Account` as JSON."""
+
+    own: beside.Kept
+    rule: beside.Kept
+    seen: tuple[tuple[Waiting, ...], ...]
+
+
+class Account:
+    """Of somebody's caps and of the rule's, from the first slot on; nothing is evicted.
+
+    Parameters
+    ----------
+    days
+        So many past days are futures, equally likely.
+    surge
+        Besides, the largest of them so many times over; 0: not.
+    kept
+        To go on from.
+    """
+
+    def __init__(self, days: int = 1, surge: float = 0.0, kept: Kept | None = None) -> None:
+        self.days, self.surge = days, surge
+        self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
+        self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
+
+    def observe(self, snapshot: VccInstance) -> bool:
+        """What has been submitted; whether a whole day has been seen."""
+        now, day = snapshot.now, snapshot.day_slots
+        jobs = [(job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited]
+        self.seen = [*self.seen, tuple(jobs)][-self.days * day :]
+        for side in (self.own, self.rule):
+            side.join(now, jobs)
+        return len(self.seen) >= day
+
+    def settle(self, snapshot: VccInstance, cap: float) -> None:
+        """That cap is set, and the rule sets its own."""
+        asked = float(snapshot.asked[0])
+        self.own.step(snapshot, 0, cap, asked)
+        self.rule.step(snapshot, 0, RULE, asked)
+
+    def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
+        """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
+        day, slots = snapshot.day_slots, min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
+        asked = _work(self.seen[-day:]) * max(1.0, day / len(self.seen))
+        room = float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum())
+        if asked > CROWDED * room:
+            return RULE
+        rules = [np.full(slots, RULE)]
+        if asked <= CALM * room:
+            rules.append(threshold_cap(snapshot)[:slots])
+        futures = self._futures(snapshot, slots)
+        first = [] if wanted is None else [np.concatenate([[wanted], rule[1:]]) for rule in rules]
+        paths = [*first, *rules]
+        costs = [sum(self.own.foreseen(snapshot, path, coming) for coming in futures) for path in paths]
+        best = int(np.argmin(costs))
+        alone = sum(self.rule.foreseen(snapshot, rules[0], coming) for coming in futures)
+        return RULE if costs[best] > alone else float(paths[best][0])
+
+    def _futures(self, snapshot: VccInstance, ahead: int) -> list[list[list[Waiting]]]:
+        """What the slots to come may submit, shape (futures, slots, jobs): the present one's jobs have come."""
+        day, end = snapshot.day_slots, len(self.seen)
+        past = [self.seen[first : first + day] for first in range(end - day, -1, -day)] or [self.seen]
+        most = max(past, key=_work)
+
+        def again(jobs: Sequence[tuple[Waiting, ...]], times: float) -> list[list[Waiting]]:
+            return [
+                [(times * ncu, slots, snapshot.now + k) for ncu, slots, _ in jobs[(k - 1) % len(jobs)]] for k in range(ahead)
+            ]
+
+        return [*(again(jobs, 1.0) for jobs in past), *([again(most, self.surge)] if self.surge else [])]
+
+    def kept(self) -> Kept:
+        """All of it."""
+        return Kept(own=self.own.kept(), rule=self.rule.kept(), seen=tuple(self.seen))
+
+
+def _work(slots: Sequence[tuple[Waiting, ...]]) -> float:
+    """NCU-slots that they submit."""
+    return sum(ncu * duration for jobs in slots for ncu, duration, _ in jobs)

@@ -1,0 +1,81 @@
+"""Ruins and windows: starts that are flush, books that are kept, and nothing that is lost when it is cold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.decomposition.dual import solve_dual
+from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.recreate import Recreate, _ends
+from optsched.heuristics.serial_sgs import serial_sgs
+from optsched.instances.generators import masac, osdec
+from optsched.monitor import Monitor
+from optsched.problems.packing import Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.registry import family_of
+from optsched.stop import Clock
+
+PROGRAMS = {
+    "geo": lambda seed: family_of(masac()).time_indexed(masac(jobs=60, days=0.5, scale=0.03, seed=seed)),
+    "deferrable": lambda seed: family_of(osdec()).time_indexed(osdec(1, jobs=40, seed=seed)),
+}
+
+
+def priced(family: str, seed: int) -> tuple[TimeIndexedProblem, Pricing, Packing]:
+    view = PROGRAMS[family](seed)
+    assert view is not None
+    program = view.problem
+    pricing = Pricing(program, solve_dual(program, iterations=150))
+    return program, pricing, Packing(program, serial_sgs(program, pricing.order(), pricing.reduced))
+
+
+def test_ends_of_runs_of_starts() -> None:
+    """Places with starts 0 to 4 and 0 to 3: one fits at 1 to 3, the other at 0, 1 and 3; a run of one start is both ends."""
+    fits = np.array([0, 1, 1, 1, 0, 1, 1, 0, 1], dtype=bool)
+    follows = np.array([0, 1, 1, 1, 1, 0, 1, 1, 1], dtype=bool)
+    assert np.flatnonzero(_ends(fits, follows)).tolist() == [1, 3, 5, 6, 8]
+    everywhere = np.ones(9, dtype=bool)
+    assert np.flatnonzero(_ends(everywhere, follows)).tolist() == [0, 4, 5, 8]
+
+
+@pytest.mark.parametrize("family", PROGRAMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_ruins_keep_the_books(family: str, seed: int) -> None:
+    """Hot or cold: values, loads, and where everybody is; when it is cold nothing gets worse, and no bound is beaten."""
+    program, pricing, packing = priced(family, seed)
+    recreate = Recreate(pricing, packing, np.random.default_rng(seed))
+    bound = solve_dual(program, iterations=150).bound
+    for heat in (0.3, 0.0):
+        for slot in range(0, program.capacity.shape[1], 9):
+            before = packing.value
+            recreate.around(slot, 5, heat)
+            assert heat or packing.value >= before - 1e-9 * abs(before)
+        assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)
+        np.testing.assert_allclose(packing.residual_capacity, program.capacity - program.load(packing.chosen), atol=1e-9)
+        assert packing.value <= bound
+        noted = (
+            recreate.place.copy(),
+            np.where(recreate.place < 0, 0, recreate.begin),
+            recreate.end.copy(),
+            recreate.regret.copy(),
+        )
+        recreate.look()
+        for had, is_now in zip(noted, (recreate.place, recreate.begin, recreate.end, recreate.regret), strict=True):
+            np.testing.assert_allclose(had, is_now)
+
+
+@pytest.mark.parametrize("family", PROGRAMS)
+def test_windows_lose_nothing(family: str) -> None:
+    program, pricing, packing = priced(family, 7)
+    rng, monitor, first = np.random.default_rng(0), Monitor(Clock(), -1), packing.value
+    for slot in range(0, program.capacity.shape[1], 30):
+        before = packing.value
+        reoptimise_window(pricing, packing, slot, 15, rng, monitor)
+        assert packing.value >= before
+    assert packing.value > first
+    assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)
+    assert program.capacity.min() >= 0
+    if program.overload_price is None:
+        assert packing.residual_capacity.min() >= 0
