@@ -26,6 +26,7 @@ from optsched.instances import Instance
 from optsched.instances.generators import masac, vcc
 from optsched.instances.geo import GeoInstance, Job, Link, Site
 from optsched.instances.readers import read_google2019
+from optsched.quantities import read_seeds
 from optsched.stop import Stop
 
 SHAPES, PRICES = "gpu/alibaba2020_pai_100k.csv.gz", "grid/price_usd_per_mwh_2022_hourly_10zones.csv"
@@ -114,14 +115,13 @@ def main() -> None:
     """A line an instance, then mean and worst."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=["masac", "lumpy-1.0", "lumpy-1.8"])
-    parser.add_argument("--seeds", default="0-9", help="As in 0-9 or 3.")
+    parser.add_argument("--seeds", type=read_seeds, default="0-9", help="As in 0-9 or 1,5,7.")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=1, help="Instances at once, a core each.")
     given = parser.parse_args()
-    first, _, last = given.seeds.partition("-")
     with ProcessPoolExecutor(given.workers) as pool:
         for case in given.cases:
-            seeds = [0] if "may" in case else range(int(first), int(last or first) + 1)
+            seeds = [0] if "may" in case else given.seeds
             gaps = []
             for name, objective, bound, gap in pool.map(solve, [(case, seed, given.seconds) for seed in seeds]):
                 print(f"{name:28} objective {objective:10.3f}  bound {bound:10.3f}  gap {gap:7.3%}", flush=True)

@@ -28,16 +28,14 @@ def reoptimise_window(
     jobs = _near(pricing, packing, slot, most, rng)
     has = packing.option[jobs]
     has = np.sort(has[has != NONE])
+    theirs = np.concatenate([NOTHING, *(np.arange(len(p))[packing.options(job)] for job in np.sort(jobs).tolist())])
     free = packing.residual_capacity + p.load(has)
-    if p.overload_price is not None:
-        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
-        inside = np.zeros(len(p.demand), dtype=bool)
-        inside[jobs] = True
-        keep = pricing.pool & inside[p.job]
-        keep[has] = True
-        rows = np.flatnonzero(keep)
+    if p.overload_price is None:
+        wanted = _flush(pricing, packing, theirs, has, free)
     else:
-        rows = np.union1d(has, _flush(pricing, packing, np.sort(jobs), has, free))
+        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
+        wanted = pricing.pool[theirs]
+    rows = np.union1d(has, theirs[wanted])
     if not len(rows):
         return
     first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
@@ -72,9 +70,8 @@ def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.rand
     pays = pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth)
     runs = packing.option != NONE
     if len(p.capacity) > 1:
-        loses = pricing.earns > np.where(runs, pricing.reduced[packing.option], 0.0)
         there = runs & (p.place[packing.option] == rng.integers(len(p.capacity)))
-        pays &= loses | there
+        pays &= (pricing.regret(packing) > 0) | there
     could = np.flatnonzero(pays)
     option = packing.option[could]
     begin = np.where(option != NONE, p.start[option], pricing.first[could])
@@ -85,10 +82,9 @@ def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.rand
     return could[np.argsort(away, kind="stable")[: min(most, half)]]
 
 
-def _flush(pricing: Pricing, packing: Packing, jobs: Ints, has: Ints, free: Floats) -> Ints:
-    """Options of the jobs that fit beside the others: their pool, and where they begin or end as others, or these, do."""
+def _flush(pricing: Pricing, packing: Packing, rows: Ints, has: Ints, free: Floats) -> Bools:
+    """Which of these options fit beside the others and are of the pool, or begin or end where others, or they, do."""
     p = pricing.program
-    rows = np.concatenate([NOTHING, *(np.arange(*pricing.range_of(job)) for job in jobs.tolist())])
     job, place, start = p.job[rows], p.place[rows], p.start[rows]
     end = start + p.duration[job]
     edge = np.ones((len(free), free.shape[1] + 1), dtype=bool)
@@ -97,7 +93,7 @@ def _flush(pricing: Pricing, packing: Packing, jobs: Ints, has: Ints, free: Floa
     mean = abs(packing.value - p.constant) / max(1, int((packing.option != NONE).sum()))
     behind = pricing.earns[job] - pricing.reduced[rows]
     keep = pricing.pool[rows] | ((behind <= LOSS * mean) & (edge[place, start] | edge[place, end]))
-    return np.asarray(rows[keep & _fits(free, p.demand[job], place, start, end)])
+    return np.asarray(keep & _fits(free, p.demand[job], place, start, end))
 
 
 def _fits(free: Floats, demand: Floats, place: Ints, start: Ints, end: Ints) -> Bools:

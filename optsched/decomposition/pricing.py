@@ -38,7 +38,7 @@ class Pricing:
         self.pool = self.close | (dual.latest > FRESH * dual.iterations)
         self.worth = np.zeros(jobs)
         np.maximum.at(self.worth, program.job, program.value)
-        self._begins = begins = np.searchsorted(program.job, np.arange(jobs + 1))
+        begins = np.searchsorted(program.job, np.arange(jobs + 1))
         self.some = begins[1:] > begins[:-1]
         self.first, self.last = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, -1)
         self.first[self.some] = np.minimum.reduceat(program.start, begins[:-1][self.some])
@@ -49,22 +49,19 @@ class Pricing:
         """Jobs by what they earn a unit of demand and slot, the best first."""
         return np.argsort(-self.density, kind="stable")
 
-    def range_of(self, job: int) -> tuple[int, int]:
-        """First option of a job, and the first of the next one."""
-        return int(self._begins[job]), int(self._begins[job + 1])
+    def regret(self, packing: Packing) -> Floats:
+        """By how much a job's best priced option is better than what it has, shape (J,)."""
+        return np.asarray(self.earns - np.where(packing.option != NONE, self.reduced[packing.option], 0.0))
 
     def losses(self, packing: Packing) -> tuple[Floats, Floats]:
         """What is lost by job, shape (J,), and by place and slot, shape (P, T): together the dual value less the choice's.
 
         A job loses by an option that is not its best, capacity by being idle although it has a price, or overloaded.
         """
-        got = np.zeros(len(self.earns))
-        has = packing.option != NONE
-        got[has] = self.reduced[packing.option[has]]
         idle = self.prices * np.maximum(0.0, packing.residual_capacity)
         if self.program.overload_price is not None:
             idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.residual_capacity)
-        return self.earns - got, idle
+        return self.regret(packing), idle
 
     def _close(self, best: Floats) -> Bools:
         p = self.program

@@ -39,7 +39,7 @@ class Recreate:
         self.place = np.where(runs, p.place[option], NOWHERE)
         self.begin = np.where(runs, p.start[option], 0)
         self.end = np.where(runs, self.begin + p.duration, 0)
-        self.regret = self.pricing.earns - np.where(runs, self.pricing.reduced[option], 0.0)
+        self.regret = self.pricing.regret(self.packing)
 
     def around(self, slot: int, tries: int, temperature: float) -> None:
         """So many ruins of jobs that may run in a slot."""

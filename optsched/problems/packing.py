@@ -40,7 +40,7 @@ class Packing:
         unbroken = (last - first + 1 == np.diff(begins)) & (len(program.capacity) == 1)
         self._first: list[int] = first.tolist()
         self._last: list[int] = (last + program.duration).tolist()
-        self._unbroken: list[bool] = unbroken.tolist()  # every start of a window at the only place: slices do
+        self._unbroken: list[bool] = unbroken.tolist()  # every start of a window at the only place, in their order
         places, slots = program.capacity.shape
         self._sums = np.zeros((places, slots + 1), dtype=np.int32 if program.overload_price is None else np.float64)
         starts = last - first + 1  # of a window, at every place
@@ -68,14 +68,11 @@ class Packing:
             lacks = demand - room
             np.maximum(lacks, 0.0, out=lacks)
             np.minimum(lacks, demand, out=lacks)
-        if self._unbroken[job]:
-            sums = self._sums[0, : room.shape[1] + 1]
-            np.add.accumulate(lacks[0], out=sums[1:])
-            added = sums[duration:] - sums[:-duration]
-        else:
-            sums = self._sums[:, : room.shape[1] + 1]
-            np.add.accumulate(lacks, axis=1, out=sums[:, 1:])
-            added = (sums[:, duration:] - sums[:, :-duration]).ravel()[self._at[some]]
+        sums = self._sums[:, : room.shape[1] + 1]
+        np.add.accumulate(lacks, axis=1, out=sums[:, 1:])
+        added = (sums[:, duration:] - sums[:, :-duration]).ravel()
+        if not self._unbroken[job]:
+            added = added[self._at[some]]
         if p.overload_price is None:
             return np.where(added > 0, -np.inf, p.value[some])
         return np.asarray(p.value[some] - p.overload_price * added)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.decomposition.vcc.fits import sizes
 from optsched.decomposition.vcc.relaxation import StaircaseRelaxation
 from optsched.instances.base import Floats, Ints
 
@@ -47,7 +48,7 @@ class Beam:
         self.rest = self.paths.to_go(self.price)
         self.paid = np.concatenate([[0.0], np.cumsum(self.paths.price + self.price)])
         self.ncu = np.append(instance.columns.ncu, 0.0)
-        self.upto = np.concatenate([[0.0], np.cumsum(instance.columns.ncu)])
+        self.upto, _ = sizes(instance)
         self.duration = np.minimum(instance.columns.duration, instance.horizon)
         self.span = int(self.duration.max(initial=1)) + 1
         size = instance.capacity_ncu

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from optsched.decomposition.vcc.fits import sizes
 from optsched.decomposition.vcc.paths import EPSILON, Path
-from optsched.decomposition.vcc.relaxation import ROUNDING, Branch, Evaluated, Prices, StaircaseRelaxation
+from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats, Ints
-from optsched.problems.vcc import Staircase
 
 MOST_STATES = 4_000_000
 Small = npt.NDArray[np.int32]
@@ -38,8 +37,9 @@ class PairRelaxation:
         self.beside = [self._beside(t) for t in range(instance.horizon)] if self.small else []
         size, h = instance.capacity_ncu, instance.slot_h
         whole = np.bincount(instance.day, minlength=self.days) * size * h
+        free = np.where(relaxed.bounded, 0.0, size * h)  # NCU-hours of slots in which any cap starts nothing
         self.wanted = np.minimum(instance.demanded, whole)  # what a day lacks beyond is lacking anyway
-        self.given = np.where(relaxed.bounded, 0.0, size * h)  # NCU-hours of slots in which any cap starts nothing
+        self.wanted -= np.bincount(instance.day, free, minlength=self.days)
         self.lacking = instance.daily_penalty_per_ncu_h * float(np.maximum(0.0, instance.demanded - whole).sum())
 
     def _most(self, t: int) -> int:
@@ -73,31 +73,12 @@ class PairRelaxation:
 
     def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
         """The priced optimum; of the branch nothing is known here."""
-        relaxed, instance, h = self.relaxed, self.instance, self.instance.slot_h
-        load = np.where(self.tight, prices.load, 0.0)
-        day_price = prices.daily[instance.day]
-        spare = np.where(relaxed.bounded, 0.0 if prices.spare is None else prices.spare, 0.0)
-        rate = np.maximum(0.0, day_price - spare) * h * relaxed.scale
-        cap = np.where(relaxed.bounded, h * instance.capacity_ncu, 0.0)
-        empty = rate * relaxed.when_empty + (spare - day_price) * cap
-        value, started = self._cheapest(load - rate, load * relaxed.excess, -rate, empty)
-        none = np.zeros(instance.horizon)
-        if not np.isfinite(value):
-            return Evaluated(np.inf, none, np.zeros(self.days), none, Path(value, started, np.zeros(self.days, dtype=np.int64)))
-        stairs = Staircase(instance, started)
-        begins = np.diff(started, prepend=0) > 0
-        parts = [self.paths.base, value, -float(load @ (self.room + relaxed.excess)), -float(rate @ instance.running)]
-        parts += [-float(spare @ cap), self.lacking, float(prices.daily @ self.wanted), -float(day_price @ self.given)]
-        caps = (stairs.load + instance.running + stairs.head - np.where(stairs.empty, relaxed.when_empty, 0.0)) * relaxed.scale
-        paying = np.where(spare < day_price, caps * h, 0.0)
-        sums = np.bincount(instance.day, paying + self.given + np.where(stairs.empty, cap, 0.0), minlength=self.days)
-        return Evaluated(
-            bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - self.paths.rounding,
-            overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, relaxed.excess), 0.0),
-            lack=self.wanted - sums,
-            beyond=np.where(relaxed.bounded, paying - np.where(stairs.empty, 0.0, cap), 0.0),
-            path=Path(value, started, np.bincount(instance.day, stairs.empty, self.days).astype(np.int64)),
-        )
+        relaxed, at = self.relaxed, self.relaxed.charges(prices)
+        empty = at.rate * relaxed.when_empty + (at.spare - at.daily) * relaxed.whole_cap
+        value, started = self._cheapest(at.load - at.rate, at.load * relaxed.excess, -at.rate, empty)
+        empties = np.bincount(self.instance.day, started == self.instance.arrived, minlength=self.days)
+        path = Path(value, started, empties.astype(np.int64))
+        return relaxed.evaluated(at, path, self.wanted, relaxed.whole_cap, [self.lacking, float(prices.daily @ self.wanted)])
 
     def _cheapest(self, load_price: Floats, start: Floats, head: Floats, empty: Floats) -> tuple[float, Ints]:
         """Value and jobs started by slot of the cheapest staircase; the prices as for `Paths.cheapest`."""

@@ -37,6 +37,16 @@ class Prices:
 
 
 @dataclass(frozen=True)
+class Charges:
+    """Prices by slot, shape (T,) each: of an NCU of load, of one that bounds a cap; of an NCU-hour that is spare, of the day."""
+
+    load: Floats
+    rate: Floats
+    spare: Floats
+    daily: Floats
+
+
+@dataclass(frozen=True)
 class Branch:
     """How many slots of each day may leave the queue empty, shape (D,) each."""
 
@@ -69,6 +79,7 @@ class StaircaseRelaxation:
         size, h = instance.capacity_ncu, instance.slot_h
         left = size - instance.inflexible
         self.bounded = left > 1e-9 * size  # elsewhere any cap starts nothing
+        self.whole_cap = np.where(self.bounded, h * size, 0.0)  # NCU-hours of a cap of 1 that starts something
         self.room = left - instance.running
         least, most = self._loads()
         largest = np.maximum.accumulate(self._largest())
@@ -129,32 +140,49 @@ class StaircaseRelaxation:
         cost = penalty * np.maximum(0.0, self.asked - other) + price[:, None] * other
         return np.where(self._allowed(branch), cost, np.inf), other
 
+    def charges(self, prices: Prices) -> Charges:
+        """The prices by slot."""
+        daily = prices.daily[self.instance.day]
+        spare = np.where(self.bounded, 0.0 if prices.spare is None else prices.spare, 0.0)
+        rate = np.maximum(0.0, daily - spare) * self.instance.slot_h * self.scale
+        return Charges(np.where(self.tight, prices.load, 0.0), rate, spare, daily)
+
     def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
         """The priced optimum over the branch."""
-        instance, paths, h = self.instance, self.paths, self.instance.slot_h
-        load = np.where(self.tight, prices.load, 0.0)
-        day_price = prices.daily[instance.day]
-        spare = np.where(self.bounded, 0.0 if prices.spare is None else prices.spare, 0.0)
-        rate = np.maximum(0.0, day_price - spare) * h * self.scale
-        full = spare * h * instance.capacity_ncu
+        at = self.charges(prices)
         penalty, other = self.daily(prices.daily, branch)
-        path = paths.cheapest(load - rate, load * self.excess, -rate, rate * self.when_empty + full, penalty)
+        empty = at.rate * self.when_empty + at.spare * self.whole_cap
+        path = self.paths.cheapest(at.load - at.rate, at.load * self.excess, -at.rate, empty, penalty)
+        return self.evaluated(at, path, other[np.arange(self.days), path.empties], 0.0, [])
+
+    def evaluated(self, at: Charges, path: Path, wanted: Floats, counted: Floats | float, more: list[float]) -> Evaluated:
+        """What the cheapest staircase proves.
+
+        Parameters
+        ----------
+        wanted
+            NCU-hours that a day should be given, shape (D,).
+        counted
+            Of them what a slot gives whose queue is empty, shape (T,).
+        more
+            What the bound consists of besides.
+        """
+        instance, h = self.instance, self.instance.slot_h
         if not np.isfinite(path.value):
             none = np.zeros(instance.horizon)
             return Evaluated(np.inf, none, np.zeros(self.days), none, path)
         stairs = Staircase(instance, path.started)
         begins = np.diff(path.started, prepend=0) > 0
-        parts = [paths.base, path.value, -float(load @ (self.room + self.excess))]
-        parts += [-float(rate @ instance.running), -float(full.sum())]
+        parts = [self.paths.base, path.value, -float(at.load @ (self.room + self.excess))]
+        parts += [-float(at.rate @ instance.running), -float(at.spare @ self.whole_cap), *more]
         caps = (stairs.load + instance.running + stairs.head - np.where(stairs.empty, self.when_empty, 0.0)) * self.scale
-        paying = np.where(spare < day_price, caps * h, 0.0)  # by the load with the head
-        given = np.bincount(instance.day, paying, minlength=self.days)
-        wanted = other[np.arange(self.days), path.empties]
+        paying = np.where(at.spare < at.daily, caps * h, 0.0)  # by the load with the head
+        given = np.bincount(instance.day, paying + np.where(stairs.empty, counted, 0.0), minlength=self.days)
         return Evaluated(
-            bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - paths.rounding,
+            bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - self.paths.rounding,
             overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
             lack=wanted - given,
-            beyond=np.where(self.bounded, paying - np.where(stairs.empty, 0.0, instance.capacity_ncu * h), 0.0),
+            beyond=np.where(self.bounded, paying - np.where(stairs.empty, 0.0, self.whole_cap), 0.0),
             path=path,
         )
 

@@ -196,7 +196,7 @@ class StaircaseSearch:
                 self._try(wanted)
 
     def _at(self, relaxed: Priced, node: Node, prices: Prices) -> Node:
-        """The node under other prices; what it has proven stays proven."""
+        """The node with what other prices prove, which may be less."""
         found = relaxed(prices, node.branch)
         self.evaluations += 1
         self._try(found.path.started.astype(float))

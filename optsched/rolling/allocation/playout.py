@@ -69,6 +69,10 @@ class Cluster:
         way_per_s = instance.cost_per_h[kind, most[kind] - 1] * gpus / most[kind] / 3600
         return cls(kind, gpus, way_per_s, most, total, used_per_s, speed, max(float(total @ speed), 1e-9))
 
+    def cost_per_s(self, used: Ints) -> Floats:
+        """What the nodes cost with so many GPUs in use, shape (..., K); shape (...)."""
+        return np.asarray(self.used_per_s[np.arange(len(self.total)), used].sum(axis=-1))
+
     def ways(self, snapshot: AllocationInstance, placed: Mapping[str, Assignment]) -> Ints:
         """Of each known job, how it runs, -1 where it waits, shape (J,)."""
         number = {(int(k), int(g)): c for c, (k, g) in enumerate(zip(self.kind, self.gpus, strict=True))}
@@ -277,7 +281,7 @@ class Playout:
             self._serve(best, good, ranked, waits, free)
         way = np.full(here.shape, -1)
         np.put_along_axis(way, order, ranked, axis=1)
-        return way, cluster.used_per_s[np.arange(len(cluster.total)), cluster.total - free].sum(axis=1)
+        return way, cluster.cost_per_s(cluster.total - free)
 
     def _decided(self, columns: Ints, first: Ints) -> tuple[Ints, Floats]:
         """The ways of those jobs, those that are not known waiting, and what the nodes cost a second."""
@@ -287,7 +291,7 @@ class Playout:
         used = np.zeros((len(way), len(cluster.total)), dtype=int)
         lanes, jobs = np.nonzero(way >= 0)
         np.add.at(used, (lanes, cluster.kind[way[lanes, jobs]]), cluster.gpus[way[lanes, jobs]])
-        return way, cluster.used_per_s[np.arange(len(cluster.total)), used].sum(axis=1)
+        return way, cluster.cost_per_s(used)
 
     def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, free: Ints) -> None:
         """In each class, the first of those that want it and have room; the last three are changed."""

@@ -64,15 +64,24 @@ class Account:
         self.own.step(snapshot, 0, cap, asked)
         self.rule.step(snapshot, 0, RULE, asked)
 
-    def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
-        """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
-        day, slots = snapshot.day_slots, min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
+    def crowded(self, snapshot: VccInstance) -> bool:
+        """Whether so much is asked for that the rule decides whatever anybody wants."""
+        return self._share(snapshot) > CROWDED
+
+    def _share(self, snapshot: VccInstance) -> float:
+        """Of what the inflexible load leaves in a day, what a day asks for."""
+        day = snapshot.day_slots
         asked = _work(self.seen[-day:]) * max(1.0, day / len(self.seen))
         room = float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum())
-        if asked > CROWDED * room:
+        return asked / room if room else float("inf") if asked else 0.0
+
+    def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
+        """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
+        if self.crowded(snapshot):
             return RULE
+        slots = min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
         rules = [np.full(slots, RULE)]
-        if asked <= CALM * room:
+        if self._share(snapshot) <= CALM:
             rules.append(threshold_cap(snapshot)[:slots])
         futures = self._futures(snapshot, slots)
         first = [] if wanted is None else [np.concatenate([[wanted], rule[1:]]) for rule in rules]
@@ -90,7 +99,8 @@ class Account:
 
         def again(jobs: Sequence[tuple[Waiting, ...]], times: float) -> list[list[Waiting]]:
             return [
-                [(times * ncu, slots, snapshot.now + k) for ncu, slots, _ in jobs[(k - 1) % len(jobs)]] for k in range(ahead)
+                [(times * ncu, duration, snapshot.now + k) for ncu, duration, _ in jobs[(k - 1) % len(jobs)]]
+                for k in range(ahead)
             ]
 
         return [*(again(jobs, 1.0) for jobs in past), *([again(most, self.surge)] if self.surge else [])]

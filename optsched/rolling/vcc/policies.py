@@ -69,8 +69,8 @@ class Rolling:
             return present(uncapped_cap, snapshot)
         self.account.observe(snapshot)
         coming = self._coming(snapshot)
-        known = len(self.account.seen) * snapshot.slot_h >= FIRST_H
-        cap = self.account.cheapest(snapshot, self._planned(snapshot, coming)) if known else RULE
+        ruled = len(self.account.seen) * snapshot.slot_h < FIRST_H or self.account.crowded(snapshot)
+        cap = RULE if ruled else self.account.cheapest(snapshot, self._planned(snapshot, coming))
         self.account.settle(snapshot, cap)
         return VccSchedule(cap=(cap,), starts=())
 
