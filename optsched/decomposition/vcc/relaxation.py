@@ -38,7 +38,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Charges:
-    """Prices by slot, shape (T,) each: of an NCU of load, of one that bounds a cap; of an NCU-hour that is spare, of the day."""
+    """Prices by slot, shape (T,) each: of an NCU of load, of one bounding a cap; of an NCU-hour that is spare, of the day."""
 
     load: Floats
     rate: Floats
