@@ -14,6 +14,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -72,40 +74,45 @@ def tidy(book: NotebookNode) -> None:
                 output.execution_count = number
 
 
+def ran(path: Path, inplace: bool, full: bool) -> list[str]:
+    """What is wrong with a notebook that has been run, checked and written."""
+    book = nbformat.read(path, as_version=4)
+    wrong = [] if inplace else [f"as it is kept: {fault}" for fault in faults(book)]
+    how = {"timeout": None, "record_timing": False, "resources": {"metadata": {"path": str(path.parent)}}}
+    began = perf_counter()
+    try:
+        NotebookClient(book, **how).execute()
+    except CellExecutionError as error:
+        wrong.append(str(error))
+    else:
+        tidy(book)
+        wrong += faults(book)
+        if not full or inplace:
+            nbformat.write(book, path if inplace and not wrong else SHOWN / path.name)
+        else:
+            nbformat.write(book, SHOWN / f"{path.stem}.full.ipynb")
+    print(f"{path.name}: {perf_counter() - began:.0f} s{'' if not wrong else ', wrong'}", flush=True)
+    for fault in wrong:
+        print(f"  {fault}", flush=True)
+    return wrong
+
+
 def main() -> None:
     """Run, check and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notebooks", nargs="*", type=Path, default=sorted(HERE.glob("*.ipynb")))
     parser.add_argument("--inplace", action="store_true")
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--workers", type=int, default=1, help="So many at once; what is published is made one at a time.")
     given = parser.parse_args()
     if given.full:
         os.environ["OPTSCHED_FULL"] = "1"
     else:
         os.environ.pop("OPTSCHED_FULL", None)
     SHOWN.mkdir(parents=True, exist_ok=True)
-    failed = False
-    for path in given.notebooks:
-        book = nbformat.read(path, as_version=4)
-        wrong = [] if given.inplace else [f"as it is kept: {fault}" for fault in faults(book)]
-        how = {"timeout": None, "record_timing": False, "resources": {"metadata": {"path": str(path.parent)}}}
-        began = perf_counter()
-        try:
-            NotebookClient(book, **how).execute()
-        except CellExecutionError as error:
-            wrong.append(str(error))
-        else:
-            tidy(book)
-            wrong += faults(book)
-            if not given.full or given.inplace:
-                nbformat.write(book, path if given.inplace and not wrong else SHOWN / path.name)
-            else:
-                nbformat.write(book, SHOWN / f"{path.stem}.full.ipynb")
-        print(f"{path.name}: {perf_counter() - began:.0f} s{'' if not wrong else ', wrong'}", flush=True)
-        for fault in wrong:
-            print(f"  {fault}", flush=True)
-        failed |= bool(wrong)
-    sys.exit(1 if failed else 0)
+    with ProcessPoolExecutor(given.workers) as pool:
+        wrong = list(pool.map(partial(ran, inplace=given.inplace, full=given.full), given.notebooks))
+    sys.exit(1 if any(wrong) else 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""allocation: its method at scale, and what no history of a replay can undercut."""
+"""What every job costs at least, as if it were alone."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ from math import fsum
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.problems.allocation.patterns import model_size
-from optsched.problems.size import ExactSize
-
-EXACT_LIMIT = 40_000  # columns of the aggregated model
 
 
-def exact_size(instance: AllocationInstance) -> ExactSize:
-    """Columns of the aggregated model."""
-    return ExactSize(model_size(instance)[1], "columns of the aggregated model", EXACT_LIMIT)
-
-
-def clairvoyant(instance: AllocationInstance) -> float:
-    """A bound on the realised cost (energy and tardiness) of whoever knows everything: every job as if alone.
+def lonely_bound(instance: AllocationInstance) -> float:
+    """A bound on the realised cost (energy and tardiness) that takes every job as if alone.
 
     A job runs from its submission on, its node's cost shared at the best rate that any load of a node can give. It may mix its
     configurations, as a history may: energy and time are then mixed alike, so that only pure configurations and the mixes of

@@ -1,0 +1,74 @@
+"""What no history of a replay can undercut: all jobs share the GPUs, by Dantzig-Wolfe decomposition over slots.
+
+A linear program mixes each job's spread work (`spread.py`) within the GPU time of every slot; its duals price that time, the
+prices give better work. What counts is not the program but what the best prices prove: any prices do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.decomposition.allocation.spread import SpreadRelaxation
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.solvers.columns import ColumnProgram
+
+SLOTS = 64
+WORK = 2e5  # jobs times slots times ways of an evaluation, up to which there are so many slots
+LEAST = 8  # slots, below which nothing would be proven
+ITERATIONS = 60
+CLOSE = 1e-3  # between the linear program and what is proven
+STAY = 0.5  # of the best prices so far, against the program's (Wentges smoothing)
+ROUNDING = 1e-9  # of the parts' sum: float64 sums are far more exact
+
+
+def shared_bound(instance: AllocationInstance, slots: int = SLOTS, iterations: int = ITERATIONS) -> float:
+    """A bound on the realised cost of whoever knows everything: GPU time by slot is shared, work may be spread at will.
+
+    Parameters
+    ----------
+    slots, iterations
+        At most; fewer slots for many jobs.
+    """
+    ways = len(instance.jobs) * sum(c.gpus for c in instance.node_classes)
+    count = min(slots, int(WORK / max(1, ways)))
+    if not ways or count < LEAST:
+        return 0.0
+    return raised(SpreadRelaxation(instance, _edges(instance, count)), iterations)[0]
+
+
+def raised(relaxed: SpreadRelaxation, iterations: int) -> tuple[float, Floats]:
+    """The best bound that is found, and the prices that prove it, shape (K, T)."""
+    jobs, room = len(relaxed.weight), relaxed.room
+    program = ColumnProgram(jobs, room.ravel())
+    own = sp.eye_array(jobs, format="csr")
+    program.add(relaxed.never, sp.csr_array(sp.hstack([own, sp.csr_array((jobs, room.size))])))
+    best, center = 0.0, np.zeros(room.shape)
+    trial = center
+    for _ in range(iterations):
+        found = relaxed(trial)
+        parts = np.append(found.least, -trial * room)
+        proven = float(parts.sum() - ROUNDING * np.abs(parts).sum())
+        if proven > best:
+            best, center = proven, trial
+        program.add(found.cost, sp.csr_array(sp.hstack([own, found.usage])))
+        value, duals = program.solve()
+        if value - best <= CLOSE * abs(value):
+            break
+        trial = STAY * center + (1 - STAY) * np.maximum(0.0, -duals[jobs:]).reshape(room.shape)
+    return best, center
+
+
+def _edges(instance: AllocationInstance, count: int) -> Floats:
+    """Edges of slots, shape (count + 1,), from the first submission until the fastest could have done all work.
+
+    Half of them are where jobs come and are due, so that rushes are seen closely.
+    """
+    jobs = instance.model_copy(update={"now_s": np.inf}).columns
+    fastest = np.nan_to_num(np.nanmin(jobs.time_s, axis=(1, 2), initial=np.inf), posinf=0.0)
+    order = np.argsort(jobs.submit_s)
+    left = np.cumsum(fastest[order][::-1])[::-1] / sum(node.gpus for node in instance.nodes)
+    first, last = float(jobs.submit_s.min()) - 1.0, float((jobs.submit_s[order] + left).max() + fastest.max()) + 1.0
+    events = np.concatenate([jobs.submit_s, np.clip(jobs.due_s, first, last), np.linspace(first, last, 2 * len(order))])
+    return np.unique(np.concatenate([[first, last], np.quantile(events, np.linspace(0, 1, count + 1)[1:-1])]))

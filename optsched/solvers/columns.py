@@ -1,0 +1,52 @@
+"""A linear program that grows by columns, solved anew by HiGHS from where it stood."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from optsched.errors import OptschedError
+from optsched.instances.base import Floats
+from optsched.solvers.highs import quiet
+
+
+class ColumnProgram:
+    """Minimise the cost of columns that are not negative: `one` rows that add up to 1, then rows with an upper limit.
+
+    Parameters
+    ----------
+    one
+        How many rows add up to 1.
+    limit
+        Of the others, shape (R,).
+    """
+
+    def __init__(self, one: int, limit: Floats) -> None:
+        import highspy
+
+        self._highs, self._infinity = quiet(), highspy.kHighsInf
+        lower = np.concatenate([np.ones(one), np.full(len(limit), -self._infinity)])
+        upper = np.concatenate([np.ones(one), limit])
+        none = np.zeros(0, dtype=np.int32)
+        self._highs.addRows(len(lower), lower, upper, 0, none, none, np.zeros(0))
+
+    def add(self, cost: Floats, columns: sp.csr_array) -> None:
+        """More columns, one a row of `columns`, shape (n, one + R)."""
+        n = len(cost)
+        begin = columns.indptr[:-1].astype(np.int32)
+        index, value = columns.indices.astype(np.int32), columns.data.astype(float)
+        self._highs.addCols(n, cost.astype(float), np.zeros(n), np.full(n, self._infinity), len(value), begin, index, value)
+
+    def solve(self) -> tuple[float, Floats]:
+        """The optimum, and the duals of the rows.
+
+        Raises
+        ------
+        OptschedError : HiGHS finds none.
+        """
+        import highspy
+
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise OptschedError("HiGHS could not solve a linear program of columns")
+        return float(self._highs.getInfo().objective_function_value), np.array(self._highs.getSolution().row_dual)
