@@ -111,11 +111,13 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         ones, where it has no row: these are in no mean; ``mean``, ``low``, ``high`` (95 % of the mean) and ``worst`` gap;
         ``rank``, the mean over the instances that all have a gap on, of 1 for the least; ``ahead`` and ``ahead_low``,
         ``ahead_high``: by how much its gap is below that of the first row on the same instances, in the mean, negative where it
-        is behind; ``seconds``, the mean.
+        is behind; ``times``, ``times_low``, ``times_high``: its objective as a multiple of the first row's, in the geometric
+        mean over the same instances, where all are positive; ``seconds``, the mean.
     """
     import pandas as pd
 
-    gaps, seconds = by_instance(table), by_instance(table, "seconds")
+    gaps, seconds, objectives = by_instance(table), by_instance(table, "seconds"), by_instance(table, "objective")
+    logs = np.log(objectives.where((objectives > 0) & gaps.notna()))
     there = by_rows(table)
     whole = gaps.dropna(axis=1, how="all").dropna()  # who has no gap at all takes the rank from nobody
     ranks = whole.div(TIED).round().rank(axis=1).mean().reindex(gaps.columns)
@@ -127,12 +129,23 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
         low = None if low is None else max(0.0, low)  # a gap is never less
         below, above = interval(pair, resamples, seed) or (None, None)
+        apart = (logs[name] - logs[order[0]])[(gaps[order[0]] - gaps[name]).notna()]
+        times = _multiples(apart.to_numpy(), resamples, seed)
         count = int(there[name].sum())
         told = {"name": name, "instances": len(own), "missing": count - len(own), "absent": len(gaps) - count}
         told |= {"mean": own.mean(), "low": low, "high": high, "worst": own.max(), "rank": ranks[name]}
         told |= {"ahead": pair.mean() if len(pair) else None, "ahead_low": below, "ahead_high": above}
-        rows.append(told | {"seconds": seconds[name].mean()})
+        rows.append(told | times | {"seconds": seconds[name].mean()})
     return pd.DataFrame(rows)
+
+
+def _multiples(apart: Floats, resamples: int, seed: int) -> dict[str, float | None]:
+    """The geometric mean of multiples, from their logarithms, and its interval; None where one is not a number."""
+    if not len(apart) or np.isnan(apart).any():
+        return dict.fromkeys(("times", "times_low", "times_high"))
+    low, high = interval(apart, resamples, seed) or (None, None)
+    ends = [None if end is None else float(np.exp(end)) for end in (low, high)]
+    return {"times": float(np.exp(apart.mean())), "times_low": ends[0], "times_high": ends[1]}
 
 
 def performance_profile(table: pd.DataFrame, by: str = "seconds") -> dict[str, tuple[Floats, Floats]]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "seconds")
+HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
 STEPS = {
     "solver": "from the bound to the best schedule found offline",
     "online": "not knowing what comes: rolling, perfect forecasts",
@@ -31,6 +31,13 @@ def span(low: float | None, high: float | None) -> str:
     return "" if low is None or low != low else f"{points(low)} to {points(high)}"
 
 
+def multiple(mean: float | None, low: float | None, high: float | None) -> str:
+    """A factor with its interval; nothing where it is not known."""
+    if mean is None or mean != mean:
+        return ""
+    return f"{mean:.3g}" + (f" ({low:.3g} to {high:.3g})" if low is not None and low == low else "")
+
+
 def show_summary(out: Console, table: pd.DataFrame) -> None:
     """A row a method or policy, the best first; what is in no mean is told."""
     from optsched.analysis.statistics import summary
@@ -43,7 +50,8 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
             behind += f" ({span(-found['ahead_high'], -found['ahead_low'])})"
         rank = "-" if found["rank"] != found["rank"] else f"{found['rank']:.2f}"
         cells = [str(found["instances"]), points(found["mean"]), span(found["low"], found["high"]), points(found["worst"])]
-        rows.append([found["name"], *cells, rank, behind, f"{found['seconds']:.3g}"])
+        times = multiple(found["times"], found["times_low"], found["times_high"]) if rows else ""
+        rows.append([found["name"], *cells, rank, behind, times, f"{found['seconds']:.3g}"])
         for word, why in (
             ("missing", "it failed, or nothing is proven"),
             ("absent", "it was not run, or its family is another"),

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
-
 import click
 
 from optsched.cli import _input
+from optsched.cli._compared import Runs, Wanted, compared
 from optsched.cli._durations import DURATION
-from optsched.cli._frames import records, table_file, write_table
-from optsched.cli._instance import naming
-from optsched.cli._lines import say, warn
-from optsched.cli._live import live
-from optsched.cli._output import JSON, RESULT, tried
-from optsched.cli._output import folder as made
-from optsched.cli._picture import picture, save
-from optsched.cli._show import console
-from optsched.cli._streams import aside
 from optsched.errors import OptschedError
-from optsched.interrupts import INTERRUPTED, asked
 from optsched.quantities import read_seeds
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from optsched.result import Result
 
 EPILOG = """\b
 Examples:
@@ -41,7 +20,6 @@ Examples:
       --policies fifo,rolling,osdec -o table.csv --profile profile.png
   optsched compare case*.json --methods mymodule:heuristic,auto --seeds 0-4
 """
-FEW = 24  # rows that are shown one by one
 
 
 @click.command("compare", epilog=EPILOG, no_args_is_help=True)
@@ -92,51 +70,10 @@ def command(
     the solver, not knowing what comes, forecasts, the policy.
     Ctrl-C ends it with the table so far.
     """
-    from optsched.analysis.across import compare_all
-    from optsched.analysis.gaps import Interrupted
-
-    files = tuple(dict.fromkeys(files))
-    _input.once(*files)
-    chosen, drawn = _names(methods), read_seeds(seeds)
-    players = _names(policies)
-    if not chosen and not players:
-        chosen = ["auto"]
-    target = None if output is None else table_file(output, files)
-    pictures = [None if name is None else picture(name, files) for name in (profile_file, trace_file)]
-    instances = [_input.instance(file) for file in files]
-    kept: list[tuple[str, Result]] = []
-    place = None if folder is None else made(folder)
-    stopped = False
-    total = len(instances) * len(drawn) * (len(chosen) + len(players) * len(forecasts))
-    by_name = {instance.sha256: file for file, instance in zip(files, instances, strict=True)}
-    with live("compare", as_json) as tell:
-
-        def keep(result: Result) -> None:
-            kept.append((by_name[result.instance.sha256], result))
-            tell(f"{len(kept)} of {total} runs, {result.instance.name}: {result.method}")
-
-        how = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "keep": keep}
-        try:
-            with aside(as_json):
-                table = compare_all(instances, chosen, players, seeds=drawn, forecasts=forecasts, **how)
-        except Interrupted as interrupted:
-            table, stopped = interrupted.table, True
-    if target is not None and len(table):
-        write_table(table, target)
-    if place is not None:
-        _save(kept, place)
-    if as_json:
-        click.echo(records(table))
-    elif len(table):
-        _show(table)
-        for path in (target, place):
-            if path is not None:
-                say(console(), f"written to {path}")
-    _draw(table, [result for _, result in kept], pictures)
-    if stopped or asked():
-        warn(f"interrupted after {len(table)} of {total} runs")
-        return INTERRUPTED
-    return 0 if len(table) and table["objective"].notna().all() else 1
+    chosen, players = _names(methods), _names(policies)
+    how: dict[str, object] = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure}
+    runs = Runs(files, chosen if chosen or players else ["auto"], players, read_seeds(seeds), forecasts)
+    return compared(runs, how, Wanted(output, as_json, profile_file, trace_file, folder))
 
 
 def _names(text: str | None) -> list[str]:
@@ -145,44 +82,3 @@ def _names(text: str | None) -> list[str]:
     if text is not None and not names:
         raise OptschedError(f"a list of names with commas between them was expected, got {text!r}")
     return names
-
-
-def _save(kept: list[tuple[str, Result]], place: Path) -> None:
-    """Every result under a name of its instance, who made it, and how often that was."""
-    count: dict[str, int] = {}
-    for file, result in kept:
-        how = result.options.get("forecast", "perfect")
-        stem = f"{result.instance.name}.{result.method}.seed{result.seed}" + (f".{how}" if how != "perfect" else "")
-        stem = "".join(letter if letter.isalnum() or letter in "._@+ " else "-" for letter in stem)
-        count[stem] = count.get(stem, 0) + 1
-        name = stem if count[stem] == 1 else f"{stem}.{count[stem]}"
-        path = tried(place / f"{name}.result.json", ends=JSON, replaces=RESULT)
-        naming(result, file, path).save(path)
-
-
-def _show(table: pd.DataFrame) -> None:
-    from optsched.cli._summary import show_loss, show_rows, show_summary
-
-    out = console()
-    if len(table) <= FEW:
-        show_rows(out, table)
-    if table["instance"].nunique() > 1 or table["seed"].nunique() > 1:
-        if len(table) <= FEW:
-            out.print()
-        show_summary(out, table)
-    show_loss(out, table)
-
-
-def _draw(table: pd.DataFrame, results: list[Result], pictures: list[Path | None]) -> None:
-    """What was asked for; a picture of nothing is told."""
-    from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
-
-    made: tuple[Callable[[], Figure], ...] = (partial(draw_profile, table), partial(draw_gaps_over_time, table, results))
-    for path, drawn in zip(pictures, made, strict=True):
-        if path is None:
-            continue
-        try:
-            save(drawn(), path)
-            say(console(), f"drawn to {path}")
-        except OptschedError as error:
-            warn(f"{path} is not drawn: {error}")

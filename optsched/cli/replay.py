@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from optsched.cli import _input
+from optsched.cli._compared import Runs, Wanted, compared
 from optsched.cli._durations import DURATION
 from optsched.cli._lines import warn
 from optsched.cli._live import live
@@ -20,6 +21,7 @@ from optsched.cli._show import console, show_header
 from optsched.cli._streams import aside
 from optsched.errors import InputError, OptschedError
 from optsched.interrupts import INTERRUPTED, keeping
+from optsched.quantities import read_seeds
 
 if TYPE_CHECKING:
     from optsched.analysis.bounds import Bound
@@ -40,6 +42,7 @@ Examples:
   optsched solve y.json --time-limit 5m -o best.json
   optsched replay y.json --policy local-fcfs --policy greedy --bound best.json
   optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
+  optsched replay y.json --policy greedy --policy rolling --seeds 0-2
   optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
       --resume -o history.json --log events.jsonl
 
@@ -67,7 +70,7 @@ class How(TypedDict, total=False):
 
 
 @click.command("replay", short_help="Replay online under policies.", epilog=EPILOG, no_args_is_help=True)
-@click.argument("instance_file", metavar="INSTANCE", required=False, type=_input.FILE)
+@click.argument("instance_files", metavar="INSTANCE...", nargs=-1, type=_input.FILE)
 @click.option("--policy", "names", multiple=True, help="A policy; several give one table. [default: rolling]")
 @click.option("--period", type=DURATION, metavar="TIME", help="Decide at least this often. [default: by the family]")
 @click.option("--forecast", default="perfect", show_default=True, help="What is believed of capacity, price and carbon.")
@@ -101,6 +104,7 @@ class How(TypedDict, total=False):
     "--metrics", "with_metrics", is_flag=True, help="Show wait, slowdown (and bounded below by 10 s), makespan and utilisation."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seeds", metavar="0-9", help="Several, as 0-9 or 1,5,7: shown as several instances are.")
 @click.option(
     "-o",
     "--output",
@@ -108,9 +112,9 @@ class How(TypedDict, total=False):
     help="Result file of a single policy: what happened, judged; a table (.csv, .json, .parquet) of several.",
 )
 @click.option("--log", "log_file", metavar="FILE", help="One JSON line a decision, of a single policy.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, one a line, and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, one a line, or a table of several instances.")
 def command(
-    instance_file: str | None,
+    instance_files: tuple[str, ...],
     names: tuple[str, ...],
     period: float | None,
     forecast: str,
@@ -127,11 +131,15 @@ def command(
     no_bound: bool,
     with_metrics: bool,
     seed: int,
+    seeds: str | None,
     output: str | None,
     log_file: str | None,
     as_json: bool,
 ) -> int:
     """Replay an instance event by event; every policy is judged by the same referee on what it really cost or earned.
+
+    Of several instances, or seeds, there are the mean, its interval and the rank of every policy, and how far each is behind
+    the first on the same instances.
 
     A policy sees a snapshot: the jobs submitted so far, what capacity is left, and a forecast; nothing else of the future.
     Ctrl-C and SIGTERM end it between two decisions (exit codes 130 and 143): --log gets what happened so far, and so does -o
@@ -146,10 +154,22 @@ def command(
 
     settings = Settings(window, replan, budget, guard=False if no_guard else None)  # told before anything is read
     named_forecast(forecast)
-    if instance_file is None and wanted not in (None, ASKED):  # `replay --bound x.json`: the flag, then the instance
-        instance_file, wanted = wanted, ASKED
-    if instance_file is None:
-        raise click.UsageError("Missing argument 'INSTANCE'.", click.get_current_context())
+    if not instance_files and wanted is not None and wanted != ASKED:  # `replay --bound x.json`: the flag, then the instance
+        instance_files, wanted = (wanted,), ASKED
+    if not instance_files:
+        raise click.UsageError("Missing argument 'INSTANCE...'.", click.get_current_context())
+    if len(instance_files) > 1 or seeds is not None:
+        single = {"--log": log_file, "--checkpoint": checkpoint, "--resume": resume, "--metrics": with_metrics}
+        single |= {"--bound": wanted, "--no-bound": no_bound}
+        for option, value in single.items():
+            if value:
+                raise OptschedError(f"{option} goes with a single instance and seed; a table of several is `-o table.csv`")
+        drawn = (seed,) if seeds is None else read_seeds(seeds)
+        past_days = None if history is None else _input.instance(history)
+        told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past_days}
+        told |= {"period_s": period, "window_s": window, "replan_s": replan}
+        return compared(Runs(instance_files, (), names or ("rolling",), drawn, (forecast,)), told, Wanted(output, as_json))
+    instance_file = instance_files[0]
     bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted
     _input.once(instance_file, history, bound_file)
     instance = _input.instance(instance_file)

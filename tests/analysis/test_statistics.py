@@ -42,6 +42,14 @@ def test_what_failed_is_said_and_not_averaged() -> None:
     assert by_instance(part).isna().all(axis=None)
 
 
+def test_costs_are_multiples_of_the_first() -> None:
+    """Twice and eight times as dear: four times, in the geometric mean; none where a figure is not positive."""
+    rows = [("a", "x", 0, 0.1), ("b", "x", 0, 0.1), ("a", "y", 0, 0.5), ("b", "y", 0, 0.6)]
+    given = table(*rows).assign(objective=[1.0, 2.0, 2.0, 16.0])
+    assert summary(given)["times"].tolist() == pytest.approx([1.0, 4.0])
+    assert summary(given.assign(objective=[1.0, 2.0, 2.0, -1.0]))["times"].isna().tolist() == [False, True]
+
+
 def test_ties_share_a_rank() -> None:
     found = summary(table(("a", "x", 0, 0.1), ("a", "y", 0, 0.1 + 1e-13), ("a", "z", 0, 0.2)))
     assert sorted(found["rank"]) == [1.5, 1.5, 3.0]

@@ -30,6 +30,25 @@ def test_several_policies_and_a_bound(examples: Path) -> None:
     assert all(float(rows[word][6]) <= float(rows["bound"][2]) for word in ("local-fcfs", "rolling"))
 
 
+def test_several_instances_and_seeds(examples: Path, tmp_path: Path) -> None:
+    """A row a run, then mean, rank and how far each policy is behind the first; a table where it is wanted."""
+    files, target = [examples / "deferrable-small.json", examples / "geo-small.json"], tmp_path / "t.csv"
+    done = run("replay", *files, "--policy", "greedy", "--policy", "rolling", "-o", target)
+    assert done.returncode == 0, done.stderr
+    for word in ("mean gap", "95 %", "rank", "behind the first", "times the first"):
+        assert word in done.stdout
+    assert len(target.read_text().splitlines()) == 5
+    drawn = run("replay", files[1], "--policy", "greedy", "--seeds", "1,3", "--json")
+    assert drawn.returncode == 0, drawn.stderr
+    assert [row["seed"] for row in json.loads(drawn.stdout)] == [1, 3]
+
+
+@pytest.mark.parametrize("words", [["--log", "l.jsonl"], ["--checkpoint", "c"], ["--metrics"], ["--bound", "12"], ["--no-bound"]])
+def test_what_goes_with_one_instance(examples: Path, words: list[str]) -> None:
+    files = [examples / "deferrable-small.json", examples / "geo-small.json"]
+    assert f"{words[0]} goes with a single instance" in one_line(run("replay", *files, *words))
+
+
 def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
     result = tmp_path / "r.json"
     done = run("replay", examples / "geo-small.json", "--forecast", "noisy:0.2", "--policy", "greedy", "-o", result)

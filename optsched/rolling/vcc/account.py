@@ -39,12 +39,12 @@ class Account:
     days
         So many past days are futures, equally likely.
     surge
-        Besides, the largest of them so many times over; 0: not.
+        Besides, all jobs of the largest of them so many times; 0: not.
     kept
         To go on from.
     """
 
-    def __init__(self, days: int = 1, surge: float = 0.0, kept: Kept | None = None) -> None:
+    def __init__(self, days: int = 1, surge: int = 0, kept: Kept | None = None) -> None:
         self.days, self.surge = days, surge
         self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
         self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
@@ -72,7 +72,7 @@ class Account:
         """Of what the inflexible load leaves in a day, what a day asks for."""
         day = snapshot.day_slots
         asked = _work(self.seen[-day:]) * max(1.0, day / len(self.seen))
-        room = float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).sum())
+        room = day * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).mean())
         return asked / room if room else float("inf") if asked else 0.0
 
     def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
@@ -97,13 +97,13 @@ class Account:
         past = [self.seen[first : first + day] for first in range(end - day, -1, -day)] or [self.seen]
         most = max(past, key=_work)
 
-        def again(jobs: Sequence[tuple[Waiting, ...]], times: float) -> list[list[Waiting]]:
+        def again(jobs: Sequence[tuple[Waiting, ...]], times: int) -> list[list[Waiting]]:
             return [
-                [(times * ncu, duration, snapshot.now + k) for ncu, duration, _ in jobs[(k - 1) % len(jobs)]]
+                [(ncu, duration, snapshot.now + k) for ncu, duration, _ in jobs[(k - 1) % len(jobs)]] * times
                 for k in range(ahead)
             ]
 
-        return [*(again(jobs, 1.0) for jobs in past), *([again(most, self.surge)] if self.surge else [])]
+        return [*(again(jobs, 1) for jobs in past), *([again(most, self.surge)] if self.surge else [])]
 
     def kept(self) -> Kept:
         """All of it."""

@@ -27,7 +27,7 @@ FIRST_DAY = np.array([1.0, 2.0, 4.0, 8.0])  # of the mean so far: nothing else i
 WORSE = 2.0  # than the worst day so far may be the next, with the weight of one day (Laplace's rule of succession)
 ROUNDS = 3  # of guessing what a day's caps add up to
 FIRST_H = 6.0  # hours in which cap 1 decides: nothing is known yet
-DAYS, SURGE = 4, 3.0  # past days that are futures, and the largest of them so many times over
+DAYS, SURGE = 4, 3  # past days that are futures, and the largest of them so many times over
 
 
 def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: int = 0) -> VccSchedule:

@@ -1,0 +1,147 @@
+"""Many runs on many instances, kept, shown and drawn: `optsched compare`, and a replay of several instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli import _input
+from optsched.cli._frames import records, table_file, write_table
+from optsched.cli._instance import naming
+from optsched.cli._lines import say, warn
+from optsched.cli._live import live
+from optsched.cli._output import JSON, RESULT, tried
+from optsched.cli._output import folder as made
+from optsched.cli._picture import picture, save
+from optsched.cli._show import console
+from optsched.cli._streams import aside
+from optsched.errors import OptschedError
+from optsched.interrupts import INTERRUPTED, asked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from optsched.result import Result
+
+FEW = 24  # rows that are shown one by one
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is run: methods and policies on every instance with every seed, policies under every forecast."""
+
+    files: Sequence[str]
+    methods: Sequence[str]
+    policies: Sequence[str]
+    seeds: Sequence[int]
+    forecasts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to become of it: a table's file or JSON on standard output, two pictures, a folder for results."""
+
+    output: str | None
+    as_json: bool
+    profile: str | None = None
+    trace: str | None = None
+    folder: str | None = None
+
+
+def compared(runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
+    """Run it all, and show, write and draw what came of it; the exit code.
+
+    Parameters
+    ----------
+    how
+        As `compare` takes it.
+    """
+    from optsched.analysis.across import compare_all
+    from optsched.analysis.gaps import Interrupted
+
+    files = tuple(dict.fromkeys(runs.files))
+    _input.once(*files)
+    target = None if wanted.output is None else table_file(wanted.output, files)
+    pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
+    instances = [_input.instance(file) for file in files]
+    kept: list[tuple[str, Result]] = []
+    place = None if wanted.folder is None else made(wanted.folder)
+    stopped = False
+    total = len(instances) * len(runs.seeds) * (len(runs.methods) + len(runs.policies) * len(runs.forecasts))
+    by_name = {instance.sha256: file for file, instance in zip(files, instances, strict=True)}
+    with live("compare", wanted.as_json) as tell:
+
+        def keep(result: Result) -> None:
+            kept.append((by_name[result.instance.sha256], result))
+            tell(f"{len(kept)} of {total} runs, {result.instance.name}: {result.method}")
+
+        try:
+            with aside(wanted.as_json):
+                told: dict[str, object] = {**how, "keep": keep, "seeds": runs.seeds, "forecasts": runs.forecasts}
+                table = compare_all(instances, runs.methods, runs.policies, **told)  # type: ignore[arg-type]
+        except Interrupted as interrupted:
+            table, stopped = interrupted.table, True
+    if target is not None and len(table):
+        write_table(table, target)
+    if place is not None:
+        _save(kept, place)
+    if wanted.as_json:
+        click.echo(records(table))
+    elif len(table):
+        _show(table)
+        for path in (target, place):
+            if path is not None:
+                say(console(), f"written to {path}")
+    _draw(table, [result for _, result in kept], pictures)
+    if stopped or asked():
+        warn(f"interrupted after {len(table)} of {total} runs")
+        return INTERRUPTED
+    return 0 if len(table) and table["objective"].notna().all() else 1
+
+
+def _save(kept: list[tuple[str, Result]], place: Path) -> None:
+    """Every result under a name of its instance, who made it, and how often that was."""
+    count: dict[str, int] = {}
+    for file, result in kept:
+        how = result.options.get("forecast", "perfect")
+        stem = f"{result.instance.name}.{result.method}.seed{result.seed}" + (f".{how}" if how != "perfect" else "")
+        stem = "".join(letter if letter.isalnum() or letter in "._@+ " else "-" for letter in stem)
+        count[stem] = count.get(stem, 0) + 1
+        name = stem if count[stem] == 1 else f"{stem}.{count[stem]}"
+        path = tried(place / f"{name}.result.json", ends=JSON, replaces=RESULT)
+        naming(result, file, path).save(path)
+
+
+def _show(table: pd.DataFrame) -> None:
+    from optsched.cli._summary import show_loss, show_rows, show_summary
+
+    out = console()
+    if len(table) <= FEW:
+        show_rows(out, table)
+    if table["instance"].nunique() > 1 or table["seed"].nunique() > 1:
+        if len(table) <= FEW:
+            out.print()
+        show_summary(out, table)
+    show_loss(out, table)
+
+
+def _draw(table: pd.DataFrame, results: list[Result], pictures: list[Path | None]) -> None:
+    """What was asked for; a picture of nothing is told."""
+    from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
+
+    made: tuple[Callable[[], Figure], ...] = (partial(draw_profile, table), partial(draw_gaps_over_time, table, results))
+    for path, drawn in zip(pictures, made, strict=True):
+        if path is None:
+            continue
+        try:
+            save(drawn(), path)
+            say(console(), f"drawn to {path}")
+        except OptschedError as error:
+            warn(f"{path} is not drawn: {error}")
