@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.solvers.highs import quiet
 
@@ -37,16 +36,11 @@ class ColumnProgram:
         index, value = columns.indices.astype(np.int32), columns.data.astype(float)
         self._highs.addCols(n, cost.astype(float), np.zeros(n), np.full(n, self._infinity), len(value), begin, index, value)
 
-    def solve(self) -> tuple[float, Floats]:
-        """The optimum, and the duals of the rows.
-
-        Raises
-        ------
-        OptschedError : HiGHS finds none.
-        """
+    def solve(self) -> tuple[float, Floats] | None:
+        """The optimum and the duals of the rows; None where HiGHS has found none."""
         import highspy
 
         self._highs.run()
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            raise OptschedError("HiGHS could not solve a linear program of columns")
+            return None
         return float(self._highs.getInfo().objective_function_value), np.array(self._highs.getSolution().row_dual)

@@ -43,7 +43,9 @@ def test_several_instances_and_seeds(examples: Path, tmp_path: Path) -> None:
     assert [row["seed"] for row in json.loads(drawn.stdout)] == [1, 3]
 
 
-@pytest.mark.parametrize("words", [["--log", "l.jsonl"], ["--checkpoint", "c"], ["--metrics"], ["--bound", "12"], ["--no-bound"]])
+@pytest.mark.parametrize(
+    "words", [["--log", "l.jsonl"], ["--checkpoint", "c"], ["--metrics"], ["--bound", "12"], ["--no-bound"]]
+)
 def test_what_goes_with_one_instance(examples: Path, words: list[str]) -> None:
     files = [examples / "deferrable-small.json", examples / "geo-small.json"]
     assert f"{words[0]} goes with a single instance" in one_line(run("replay", *files, *words))

@@ -136,6 +136,49 @@ def test_no_history_of_two_thousand_undercuts_it(first: int) -> None:
     assert bounds_hold(range(first, first + 250)) >= 5
 
 
+def harsh(seed: int) -> Any:
+    """Times, weights and costs of any size, or nothing; jobs that are late when they come, or cannot run."""
+    rng = np.random.default_rng([7, seed])
+    time, weight, cost = 10 ** rng.uniform(-3, 6), 10 ** rng.uniform(-6, 8), 10 ** rng.uniform(-5, 6)
+    weight, cost = weight * rng.integers(2), cost * rng.integers(2)
+    kinds = ["A", "B"][: rng.integers(1, 3)]
+
+    def times() -> list[float | None]:
+        drawn = time * 10 ** rng.uniform(-2, 2, rng.integers(1, 4))
+        return [float(drawn[0]), *(None if rng.random() < 0.2 else t for t in drawn[1:].tolist())]
+
+    return tiny.make(
+        "allocation",
+        currency="EUR",
+        now_s=0,
+        scheduling_interval_s=10,
+        postponement_penalty=1,
+        gpu_types={kind: {"node_cost_per_h": np.cumsum(cost * rng.random(3)).tolist()} for kind in kinds},
+        nodes=[{"id": f"n{i}", "gpu_type": str(rng.choice(kinds)), "gpus": int(rng.integers(1, 4))} for i in range(2)],
+        jobs=[
+            {
+                "id": f"j{j}",
+                "submit_s": float(time * rng.uniform(0, 3) * rng.integers(2)),
+                "due_s": float(time * rng.uniform(-2, 6)),
+                "weight_per_s": float(weight * rng.choice([0.0, 1.0, rng.random()])),
+                "time_s": {kind: times() for kind in kinds[: rng.integers(1, 3)]},
+            }
+            for j in range(rng.integers(1, 4))
+        ],
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_it_holds_for_numbers_of_any_size() -> None:
+    for seed in range(150):
+        instance = harsh(seed)
+        bound = clairvoyant(instance)
+        assert np.isfinite(bound), seed
+        if all(lonely_way(instance, job) for job in instance.jobs):
+            best = min(evaluate(instance, history).objective for history in histories(instance))
+            assert bound <= best * (1 + 1e-9) + 1e-12, seed
+
+
 def test_the_work_found_costs_what_is_proven() -> None:
     """Least cost under prices is attained: own cost and GPU time paid for, and all work is done within the slots."""
     instance = andreas(2, 4, rate="high", seed=2)

@@ -41,10 +41,13 @@ def shared_bound(instance: AllocationInstance, slots: int = SLOTS, iterations: i
 def raised(relaxed: SpreadRelaxation, iterations: int) -> tuple[float, Floats]:
     """The best bound that is found, and the prices that prove it, shape (K, T)."""
     jobs, room = len(relaxed.weight), relaxed.room
-    program = ColumnProgram(jobs, room.ravel())
-    own = sp.eye_array(jobs, format="csr")
-    program.add(relaxed.never, sp.csr_array(sp.hstack([own, sp.csr_array((jobs, room.size))])))
     best, center = 0.0, np.zeros(room.shape)
+    if not jobs:
+        return best, center
+    cost, seconds = float(relaxed.never.mean()), float(room.mean())  # units of the program
+    program = ColumnProgram(jobs, room.ravel() / seconds)
+    own = sp.eye_array(jobs, format="csr")
+    program.add(relaxed.never / cost, sp.csr_array(sp.hstack([own, sp.csr_array((jobs, room.size))])))
     trial = center
     for _ in range(iterations):
         found = relaxed(trial)
@@ -52,11 +55,12 @@ def raised(relaxed: SpreadRelaxation, iterations: int) -> tuple[float, Floats]:
         proven = float(parts.sum() - ROUNDING * np.abs(parts).sum())
         if proven > best:
             best, center = proven, trial
-        program.add(found.cost, sp.csr_array(sp.hstack([own, found.usage])))
-        value, duals = program.solve()
-        if value - best <= CLOSE * abs(value):
+        program.add(found.cost / cost, sp.csr_array(sp.hstack([own, found.usage / seconds])))
+        solved = program.solve()
+        if solved is None or solved[0] * cost - best <= CLOSE * abs(solved[0] * cost):
             break
-        trial = STAY * center + (1 - STAY) * np.maximum(0.0, -duals[jobs:]).reshape(room.shape)
+        wanted = np.maximum(0.0, -solved[1][jobs:]) * cost / seconds
+        trial = STAY * center + (1 - STAY) * wanted.reshape(room.shape)
     return best, center
 
 

@@ -22,6 +22,7 @@ TIGHT = 1e4  # times the price at which a job is late for ever: what work may be
 ROUNDS = 30  # of finding the best worth for the best end, after which another one may be the best
 STEPS = 7  # of each: the function is concave and piecewise linear
 WHOLE = 1.0 - WORK_TOLERANCE  # what the referee asks for
+TINY = 1e-12  # cost that is none
 CHUNK = 4_000_000  # numbers at once
 
 
@@ -63,7 +64,8 @@ class SpreadRelaxation:
         self.energy = np.array([float(c.min()) for c in costs]) / 3600  # a second, shape (C,)
         known = instance.model_copy(update={"now_s": np.inf}).columns
         time_s = known.time_s[:, self.kind, self.gpus - 1]
-        some = ~np.isnan(time_s).all(axis=1)
+        least = np.where(np.isnan(time_s), np.inf, time_s * (self.energy + known.weight_per_s[:, None])).min(axis=1)
+        some = np.isfinite(least) & (least > TINY)  # the others cost nothing, or cannot run
         self.rate = np.nan_to_num(1.0 / time_s[some])  # of the work a second, 0 where a job cannot run so, shape (J, C)
         self.weight, self.slots = known.weight_per_s[some], len(edges) - 1
         submit, due = known.submit_s[some] - WORK_TOLERANCE, known.due_s[some]
@@ -75,11 +77,9 @@ class SpreadRelaxation:
         self.slot = np.where(self.begin < edges[-1], np.searchsorted(edges, self.begin, side="right") - 1, self.slots)
         self.late: Bools = self.begin >= due[:, None]
         self.tardiness = self.weight[:, None] * np.maximum(0.0, self.begin - due[:, None])
-        with np.errstate(divide="ignore"):
-            time = 1.0 / self.rate
-        self.top = np.asarray((time * (self.energy + self.weight[:, None])).min(axis=1))  # of all work, after the last edge
-        self.top = np.maximum(self.top, 1e-12)
-        low = np.clip((time * self.energy).min(axis=1) * 0.999, 1e-6 * self.top, 0.999 * self.top)
+        self.top = least[some]  # of all work, after the last edge
+        low = 0.999 * np.where(self.rate > 0, np.nan_to_num(time_s[some]) * self.energy, np.inf).min(axis=1)
+        low = np.clip(low, 1e-6 * self.top, 0.999 * self.top)
         usual = np.geomspace(low, self.top, WORTHS).T
         self.worths = np.concatenate([usual, np.geomspace(self.top, TIGHT * self.top, WORTHS // 2).T[:, 1:]], axis=1)
         self.never = self.top + self.tardiness[:, -1]
