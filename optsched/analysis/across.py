@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.analysis.gaps import AnyMethod, Interrupted, compare, several
+from optsched.analysis.bounds import quick_bound
+from optsched.analysis.gaps import AnyMethod, Interrupted, compare, refuse_unknown, settings_of, several
 from optsched.certificate import beyond, relative_gap
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
@@ -73,18 +74,26 @@ def compare_all(
     listed, drawn = list(instances), [read_seed(seed) for seed in seeds]
     if len(listed) > 1 and isinstance(how.get("bound"), int | float):
         raise OptschedError("a number as a bound goes with a single instance")
+    settings = settings_of(
+        **{name: how[name] for name in ("window_s", "replan_s", "budget_s", "history", "guard") if name in how}
+    )
+    for instance in listed:
+        refuse_unknown(instance, methods, policies, settings)
     done: list[pd.DataFrame] = []
+    again = bool(policies) and len(drawn) * len(forecasts) > 1 and how.get("bound") is None
     for instance in listed:
         own: list[pd.DataFrame] = []
         try:
+            if again:
+                how["bound"] = quick_bound(instance, seconds=0)  # once for all
             for seed in drawn:
                 for i, forecast in enumerate(forecasts if policies else forecasts[:1]):
                     offline = methods if i == 0 else ()
                     table = compare(instance, offline, policies, seed=seed, forecast=forecast, **how)
                     if len(table):
                         own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
-        except Interrupted as stopped:
-            own.append(stopped.table)
+        except KeyboardInterrupt as stopped:
+            own += [stopped.table] if isinstance(stopped, Interrupted) else []
             raise Interrupted(Table(_joined([*done, held_together(_joined(own))]))) from stopped
         done.append(held_together(_joined(own)))
     return Table(_joined(done))

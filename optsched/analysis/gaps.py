@@ -51,7 +51,7 @@ def compare(
     *,
     time_limit: float | str | None = 60.0,
     seed: int = 0,
-    bound: Result | float | None = None,
+    bound: Result | Bound | float | None = None,
     on_failure: OnFailure = "raise",
     forecast: str = "perfect",
     period_s: float | str | None = None,
@@ -119,8 +119,7 @@ def compare(
     from optsched.analysis.table import Table  # loads pandas
 
     seed, seconds = read_seed(seed), read_seconds(time_limit)
-    period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
-    settings = Settings(window, replan, budget, history, None if guard else False)
+    period, settings = read_seconds(period_s), settings_of(window_s, replan_s, budget_s, history, guard)
     known = None if bound is None else given_bound(instance, bound)
     if on_failure not in get_args(OnFailure):
         raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
@@ -155,6 +154,34 @@ def compare(
     except KeyboardInterrupt as stopped:
         raise Interrupted(Table(rows_of(instance, solved, played, known) + broken)) from stopped
     return Table(rows_of(instance, solved, played, known) + broken)
+
+
+def refuse_unknown(
+    instance: Instance, methods: Iterable[AnyMethod], policies: Iterable[str | AnyPolicy], settings: Settings
+) -> None:
+    """Refuse what `compare` would refuse of an instance, before any other is run.
+
+    Raises
+    ------
+    OptschedError
+        No such method or policy, or settings that no policy takes.
+    """
+    for named in methods:
+        if isinstance(named, str):
+            method(named, instance.problem)
+    prepared_all(instance, policies, settings)
+
+
+def settings_of(
+    window_s: float | str | None = None,
+    replan_s: float | str | None = None,
+    budget_s: float | str | None = None,
+    history: Instance | None = None,
+    guard: bool = True,
+) -> Settings:
+    """What `compare` makes of its keywords for policies."""
+    window, replan, budget = map(read_seconds, (window_s, replan_s, budget_s))
+    return Settings(window, replan, budget, history, None if guard else False)
 
 
 def several(given: Iterable[T]) -> list[T]:

@@ -23,6 +23,7 @@ RESAMPLES = 10_000
 LEVEL = 0.95
 LEAST = 3  # instances that an interval needs
 WHOLE = 1.0  # a gap that counts as all there is: an objective near nothing would be all of the mean
+ALIKE = ("sense", "objective_kind")  # of rows whose objectives may be divided by each other
 TIED = 1e-9  # of a gap: closer ones share their rank
 
 
@@ -112,12 +113,13 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         ``rank``, the mean over the instances that all have a gap on, of 1 for the least; ``ahead`` and ``ahead_low``,
         ``ahead_high``: by how much its gap is below that of the first row on the same instances, in the mean, negative where it
         is behind; ``times``, ``times_low``, ``times_high``: its objective as a multiple of the first row's, in the geometric
-        mean over the same instances, where all are positive; ``seconds``, the mean.
+        mean over the same instances, where all are positive and judged by the same; ``seconds``, the mean.
     """
     import pandas as pd
 
     gaps, seconds, objectives = by_instance(table), by_instance(table, "seconds"), by_instance(table, "objective")
-    logs = np.log(objectives.where((objectives > 0) & gaps.notna()))
+    alike = not table.empty and all(table[column].nunique(dropna=False) <= 1 for column in ALIKE if column in table)
+    logs = np.log(objectives.where((objectives > 0) & gaps.notna() & alike))
     there = by_rows(table)
     whole = gaps.dropna(axis=1, how="all").dropna()  # who has no gap at all takes the rank from nobody
     ranks = whole.div(TIED).round().rank(axis=1).mean().reindex(gaps.columns)

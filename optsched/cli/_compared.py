@@ -46,20 +46,26 @@ class Runs:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to become of it: a table's file or JSON on standard output, two pictures, a folder for results."""
+    """What is to become of it: a table's file or JSON on standard output, two pictures, a folder for results.
+
+    `besides` is a file that is read besides the instances.
+    """
 
     output: str | None
     as_json: bool
     profile: str | None = None
     trace: str | None = None
     folder: str | None = None
+    besides: str | None = None
 
 
-def compared(runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
+def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
     """Run it all, and show, write and draw what came of it; the exit code.
 
     Parameters
     ----------
+    verb
+        What progress says is going on.
     how
         As `compare` takes it.
     """
@@ -67,8 +73,8 @@ def compared(runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
     from optsched.analysis.gaps import Interrupted
 
     files = tuple(dict.fromkeys(runs.files))
-    _input.once(*files)
-    target = None if wanted.output is None else table_file(wanted.output, files)
+    _input.once(*files, wanted.besides)
+    target = None if wanted.output is None else table_file(wanted.output, (*files, wanted.besides))
     pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
     instances = [_input.instance(file) for file in files]
     kept: list[tuple[str, Result]] = []
@@ -76,7 +82,7 @@ def compared(runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
     stopped = False
     total = len(instances) * len(runs.seeds) * (len(runs.methods) + len(runs.policies) * len(runs.forecasts))
     by_name = {instance.sha256: file for file, instance in zip(files, instances, strict=True)}
-    with live("compare", wanted.as_json) as tell:
+    with live(verb, wanted.as_json) as tell:
 
         def keep(result: Result) -> None:
             kept.append((by_name[result.instance.sha256], result))
@@ -130,6 +136,9 @@ def _show(table: pd.DataFrame) -> None:
             out.print()
         show_summary(out, table)
     show_loss(out, table)
+    for found in table[table["objective"].isna()].to_dict("records"):
+        if found["message"]:
+            say(out, f"{found['instance']}: {found['name']}: {found['message']}")
 
 
 def _draw(table: pd.DataFrame, results: list[Result], pictures: list[Path | None]) -> None:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from optsched.cli._output import tried
 from optsched.errors import InputError, OptschedError
-from optsched.files import write_bytes
+from optsched.files import is_node, read_bytes, write_bytes
 from optsched.report import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ENDINGS = (".csv", ".parquet", ".md", ".json")
+OURS = b'"format": "optsched-'  # how an instance or a result begins
+HEAD = 200  # bytes
 
 
 def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
@@ -32,7 +34,22 @@ def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
     if path.suffix not in ENDINGS:
         raise InputError(path, "", f"a table ends in {', '.join(ENDINGS)}")
     refuse_parquet_without_engine(output)
-    return tried(path, inputs=inputs)
+    found = tried(path, inputs=inputs)
+    refuse_ours(output)
+    return found
+
+
+def refuse_ours(file: str) -> None:
+    """A log or a table never replaces an instance or a result.
+
+    Raises
+    ------
+    InputError
+        It would.
+    """
+    path = Path(file)
+    if path.is_file() and not is_node(path) and OURS in read_bytes(path)[:HEAD]:
+        raise InputError(path, "", "is an instance or a result file; give the output another name")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from optsched.cli._frames import refuse_parquet_without_engine
+from optsched.cli._frames import refuse_ours, refuse_parquet_without_engine
 from optsched.cli._input import same
 from optsched.cli._output import JSON, RESULT, tried
 from optsched.cli._replayed import COMPARISON
 from optsched.errors import InputError, OptschedError
-from optsched.files import is_node, read_bytes
-
-OURS = b'"format": "optsched-'  # how an instance or a result begins
-HEAD = 200  # bytes
+from optsched.files import is_node
 
 
 def refuse_clashes(
@@ -52,10 +49,10 @@ def refuse_clashes(
             )
         refuse_parquet_without_engine(output)
         tried(output, inputs=inputs)
-        _refuse_ours(output)
+        refuse_ours(output)
     if log is not None:
         tried(log, inputs=inputs)
-        _refuse_ours(log)
+        refuse_ours(log)
     written = [(name, file) for name, file in (("-o", output), ("--log", log)) if file is not None and not is_node(file)]
     if len(written) == 2 and same(written[0][1], written[1][1]):
         raise InputError(written[1][1], "", "-o and --log would write the same file")
@@ -66,10 +63,3 @@ def refuse_clashes(
     for read in inputs if checkpoint is not None else ():
         if read is not None and checkpoint is not None and same(read, checkpoint):
             raise InputError(checkpoint, "", "is a file that is read here; --checkpoint names a folder")
-
-
-def _refuse_ours(file: str) -> None:
-    """A log or a table never replaces an instance or a result."""
-    path = Path(file)
-    if path.is_file() and not is_node(path) and OURS in read_bytes(path)[:HEAD]:
-        raise InputError(path, "", "is an instance or a result file; give the output another name")

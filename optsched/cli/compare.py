@@ -73,7 +73,7 @@ def command(
     chosen, players = _names(methods), _names(policies)
     how: dict[str, object] = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure}
     runs = Runs(files, chosen if chosen or players else ["auto"], players, read_seeds(seeds), forecasts)
-    return compared(runs, how, Wanted(output, as_json, profile_file, trace_file, folder))
+    return compared("compare", runs, how, Wanted(output, as_json, profile_file, trace_file, folder))
 
 
 def _names(text: str | None) -> list[str]:

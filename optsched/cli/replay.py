@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
+from click.core import ParameterSource
 
 from optsched.cli import _input
 from optsched.cli._compared import Runs, Wanted, compared
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from optsched.rolling.run import OnFailure
 
 ASKED = "quick"  # --bound without a value
+SINGLE = {name: name.replace("_", "-") for name in ("checkpoint", "every", "resume", "no_bound")}
+SINGLE |= {"log_file": "log", "with_metrics": "metrics"}  # options of one replay
 FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
 EPILOG = """\b
 Examples:
@@ -158,17 +161,16 @@ def command(
         instance_files, wanted = (wanted,), ASKED
     if not instance_files:
         raise click.UsageError("Missing argument 'INSTANCE...'.", click.get_current_context())
-    if len(instance_files) > 1 or seeds is not None:
-        single = {"--log": log_file, "--checkpoint": checkpoint, "--resume": resume, "--metrics": with_metrics}
-        single |= {"--bound": wanted, "--no-bound": no_bound}
-        for option, value in single.items():
-            if value:
-                raise OptschedError(f"{option} goes with a single instance and seed; a table of several is `-o table.csv`")
-        drawn = (seed,) if seeds is None else read_seeds(seeds)
-        past_days = None if history is None else _input.instance(history)
-        told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past_days}
+    _input.once(*instance_files, history)
+    drawn = _seeds(seed, seeds)
+    if len(instance_files) * len(drawn) > 1:
+        _refuse_single(() if wanted == ASKED else ("wanted",))
+        past = None if history is None else _input.instance(history)
+        told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past}
         told |= {"period_s": period, "window_s": window, "replan_s": replan}
-        return compared(Runs(instance_files, (), names or ("rolling",), drawn, (forecast,)), told, Wanted(output, as_json))
+        runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,))
+        return compared("replay", runs, told, Wanted(output, as_json, besides=history))
+    (seed,) = drawn
     instance_file = instance_files[0]
     bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted
     _input.once(instance_file, history, bound_file)
@@ -219,6 +221,29 @@ def command(
     for error in unsaved:
         raise error
     return 0 if stopped is None else INTERRUPTED
+
+
+def _typed(name: str) -> bool:
+    """Whether an option was given."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _seeds(seed: int, seeds: str | None) -> tuple[int, ...]:
+    """One, or several."""
+    if seeds is None:
+        return (seed,)
+    if _typed("seed"):
+        raise OptschedError("--seed is one seed and --seeds are several: give one of the two")
+    return read_seeds(seeds)
+
+
+def _refuse_single(more: Sequence[str]) -> None:
+    """Refuse what goes with a single replay."""
+    for name in (*SINGLE, *more):
+        if _typed(name):
+            raise OptschedError(
+                f"--{SINGLE.get(name, 'bound')} goes with a single instance and seed; -o table.csv keeps a table"
+            )
 
 
 def _number(text: str | None) -> float | None:

@@ -28,7 +28,7 @@ def reoptimise_window(
     jobs = _near(pricing, packing, slot, most, rng)
     has = packing.option[jobs]
     has = np.sort(has[has != NONE])
-    theirs = np.concatenate([NOTHING, *(np.arange(len(p))[packing.options(job)] for job in np.sort(jobs).tolist())])
+    theirs = np.concatenate([NOTHING, *(packing.rows(job) for job in np.sort(jobs).tolist())])
     free = packing.residual_capacity + p.load(has)
     if p.overload_price is None:
         wanted = _flush(pricing, packing, theirs, has, free)

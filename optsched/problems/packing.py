@@ -55,6 +55,10 @@ class Packing:
         """The job's options, as rows of the program."""
         return slice(self._begins[job], self._begins[job + 1])
 
+    def rows(self, job: int) -> Ints:
+        """The same, one by one."""
+        return np.arange(self._begins[job], self._begins[job + 1])
+
     def net(self, job: int) -> Floats:
         """What each option of a job (now left out) would add to the objective; minus infinity where it does not fit."""
         p, some = self.program, self.options(job)

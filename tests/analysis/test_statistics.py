@@ -48,6 +48,7 @@ def test_costs_are_multiples_of_the_first() -> None:
     given = table(*rows).assign(objective=[1.0, 2.0, 2.0, 16.0])
     assert summary(given)["times"].tolist() == pytest.approx([1.0, 4.0])
     assert summary(given.assign(objective=[1.0, 2.0, 2.0, -1.0]))["times"].isna().tolist() == [False, True]
+    assert summary(given.assign(sense=["minimize", "maximize"] * 2))["times"].isna().all()
 
 
 def test_ties_share_a_rank() -> None:

@@ -51,6 +51,29 @@ def test_what_goes_with_one_instance(examples: Path, words: list[str]) -> None:
     assert f"{words[0]} goes with a single instance" in one_line(run("replay", *files, *words))
 
 
+def test_a_table_writes_over_no_instance(examples: Path, tmp_path: Path) -> None:
+    files = [examples / "deferrable-small.json", examples / "geo-small.json"]
+    kept = tmp_path / "kept.json"
+    kept.write_bytes(files[0].read_bytes())
+    assert "is an instance" in one_line(run("replay", *files, "--policy", "greedy", "-o", kept))
+    assert kept.read_bytes() == files[0].read_bytes()
+
+
+def test_seeds_or_a_seed(examples: Path, tmp_path: Path) -> None:
+    """One of the two; a single one of several is a replay like any other."""
+    file = examples / "geo-small.json"
+    assert "--seeds are several" in one_line(run("replay", file, "--seed", "1", "--seeds", "2,3"))
+    single = run("replay", file, "--policy", "greedy", "--seeds", "3", "-o", tmp_path / "r.json")
+    assert single.returncode == 0, single.stderr
+    assert json.loads((tmp_path / "r.json").read_text())["seed"] == 3
+
+
+def test_a_wrong_name_ends_before_anything_is_run(examples: Path) -> None:
+    """`osdec` is of deferrable alone."""
+    files = [examples / "deferrable-small.json", examples / "geo-small.json"]
+    assert "osdec" in one_line(run("replay", *files, "--policy", "osdec"))
+
+
 def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:
     result = tmp_path / "r.json"
     done = run("replay", examples / "geo-small.json", "--forecast", "noisy:0.2", "--policy", "greedy", "-o", result)

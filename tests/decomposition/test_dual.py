@@ -149,7 +149,7 @@ def slow_or_fast(due_s: float, weight: float, shared: bool = False) -> Any:
     ],
 )
 def test_a_job_alone_by_hand(due_s: float, weight: float, bound: float) -> None:
-    assert clairvoyant(slow_or_fast(due_s, weight)) == pytest.approx(bound)
+    assert bound * (1 - 1e-5) <= clairvoyant(slow_or_fast(due_s, weight)) <= bound  # the referee forgives a millionth
 
 
 def test_the_mixed_bound_is_reached() -> None:
@@ -158,12 +158,12 @@ def test_the_mixed_bound_is_reached() -> None:
     rows = [("nA", 0.0, 50.0), ("nB", 50.0, 75.0)]
     history = AllocationHistory(runs=tuple(Run(job="j", node=n, gpus=1, start_s=s, end_s=e) for n, s, e in rows))
     assert check(instance, history) == []
-    assert evaluate(instance, history).objective == pytest.approx(clairvoyant(instance))
+    assert evaluate(instance, history).objective == pytest.approx(clairvoyant(instance), rel=1e-5)
 
 
 def test_a_node_may_be_shared() -> None:
     """With company on the second GPU, 54 EUR/h are halved: 27 EUR/h for 100 s."""
-    assert clairvoyant(slow_or_fast(100, 1, shared=True)) == pytest.approx(0.75)
+    assert clairvoyant(slow_or_fast(100, 1, shared=True)) == pytest.approx(0.75, rel=1e-5)
 
 
 def test_a_huge_price_costs_no_digits() -> None:

@@ -179,6 +179,46 @@ def test_it_holds_for_numbers_of_any_size() -> None:
             assert bound <= best * (1 + 1e-9) + 1e-12, seed
 
 
+def stamped(submit_s: float, due_s: float, weight: float, time_s: float) -> Any:
+    """A job that is due just when it can end, on a node of 1 EUR/h."""
+    return tiny.make(
+        "allocation",
+        currency="EUR",
+        now_s=0,
+        scheduling_interval_s=10,
+        postponement_penalty=1,
+        gpu_types={"A": {"node_cost_per_h": [1.0]}},
+        nodes=[{"id": "n", "gpu_type": "A", "gpus": 1}],
+        jobs=[{"id": "j", "submit_s": submit_s, "due_s": due_s, "weight_per_s": weight, "time_s": {"A": [time_s]}}],
+    )
+
+
+def test_times_of_day_in_seconds_since_1970() -> None:
+    """Floating point numbers are 2.4e-7 s apart there: no replay is below for that."""
+    for k in range(60):
+        instance = stamped(1.7e9 + 0.1 * k, 1.7e9 + 0.1 * k + 6.3, 1.0, 12.6)
+        assert clairvoyant(instance) <= replay(instance, "fifo").objective * (1 + 1e-9), k  # type: ignore[operator]
+
+
+def test_what_the_referee_forgives_is_allowed_for() -> None:
+    """A millionth of the work left undone saves a second of 1e6 at a weight of 1e6."""
+    instance = stamped(0.0, 1e6 - 0.9, 1e6, 1e6)
+    history = AllocationHistory(runs=(Run(job="j", node="n", gpus=1, start_s=0.0, end_s=1e6 - 0.9),))
+    assert check(instance, history) == []
+    assert clairvoyant(instance) <= evaluate(instance, history).objective
+
+
+def test_running_twice_is_added_up() -> None:
+    """Many runs of a millionth of a second each, all at once, are no history."""
+    instance = crowd(1, gpus=4, due_s=0)
+    instance = instance.model_copy(
+        update={"nodes": tuple(instance.nodes[0].model_copy(update={"id": f"n{i}"}) for i in range(4))}
+    )
+    runs = [Run(job="j0", node=f"n{i}", gpus=1, start_s=0.0, end_s=0.9e-6) for i in range(4)]
+    found = check(instance, AllocationHistory(runs=(*runs, Run(job="j0", node="n0", gpus=1, start_s=1e-6, end_s=100.0))))
+    assert "runs twice at a time" in {violation.rule for violation in found}
+
+
 def test_the_work_found_costs_what_is_proven() -> None:
     """Least cost under prices is attained: own cost and GPU time paid for, and all work is done within the slots."""
     instance = andreas(2, 4, rate="high", seed=2)

@@ -6,6 +6,7 @@ from math import fsum
 
 import numpy as np
 
+from optsched.decomposition.allocation.forgiven import WHOLE, forgiven_s
 from optsched.instances.allocation import AllocationInstance, Job
 
 
@@ -27,12 +28,12 @@ def _alone(instance: AllocationInstance, job: Job) -> float:
         for g, time in enumerate(job.time_s.get(kind, ())[:most], start=1):
             if time is not None:
                 used = np.arange(g, most + 1)
-                times.append(time)
-                energies.append(time / 3600 * float((costs[g - 1 :] * g / used).min()))
+                times.append(WHOLE * time)
+                energies.append(WHOLE * time / 3600 * float((costs[g - 1 :] * g / used).min()))
     if not times:
         return 0.0
     t, e = np.array(times), np.array(energies)
-    allowed = job.due_s - job.submit_s
+    allowed = job.due_s - job.submit_s + float(forgiven_s(np.array(job.submit_s), np.array(job.due_s)))
     best = float((e + job.weight_per_s * np.maximum(0.0, t - allowed)).min())
     slow, fast = np.flatnonzero(t > allowed), np.flatnonzero(t <= allowed)
     if len(slow) and len(fast):

@@ -16,6 +16,7 @@ from optsched.solvers.columns import ColumnProgram
 
 SLOTS = 64
 WORK = 2e5  # jobs times slots times ways of an evaluation, up to which there are so many slots
+FEW = 6  # ways: fewer cost as much
 LEAST = 8  # slots, below which nothing would be proven
 ITERATIONS = 60
 CLOSE = 1e-3  # between the linear program and what is proven
@@ -31,9 +32,9 @@ def shared_bound(instance: AllocationInstance, slots: int = SLOTS, iterations: i
     slots, iterations
         At most; fewer slots for many jobs.
     """
-    ways = len(instance.jobs) * sum(c.gpus for c in instance.node_classes)
+    ways = len(instance.jobs) * max(FEW, sum(c.gpus for c in instance.node_classes))
     count = min(slots, int(WORK / max(1, ways)))
-    if not ways or count < LEAST:
+    if not len(instance.jobs) or count < LEAST:
         return 0.0
     return raised(SpreadRelaxation(instance, _edges(instance, count)), iterations)[0]
 

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from optsched.decomposition.allocation.forgiven import WHOLE, forgiven_s
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.schedules.allocation.history import WORK_TOLERANCE
 
 WORTHS = 28  # prices of work that are tried at first, and so many more for ends that leave hardly time
 TIGHT = 1e4  # times the price at which a job is late for ever: what work may be worth before an end that leaves hardly time
 ROUNDS = 30  # of finding the best worth for the best end, after which another one may be the best
 STEPS = 7  # of each: the function is concave and piecewise linear
-WHOLE = 1.0 - WORK_TOLERANCE  # what the referee asks for
 TINY = 1e-12  # cost that is none
 CHUNK = 4_000_000  # numbers at once
 
@@ -68,7 +67,8 @@ class SpreadRelaxation:
         some = np.isfinite(least) & (least > TINY)  # the others cost nothing, or cannot run
         self.rate = np.nan_to_num(1.0 / time_s[some])  # of the work a second, 0 where a job cannot run so, shape (J, C)
         self.weight, self.slots = known.weight_per_s[some], len(edges) - 1
-        submit, due = known.submit_s[some] - WORK_TOLERANCE, known.due_s[some]
+        submit, due = known.submit_s[some], known.due_s[some]
+        submit, due = submit - forgiven_s(submit, due), due + forgiven_s(submit, due)
         self.room = np.array([c.gpus * len(c.nodes) for c in classes])[:, None] * np.diff(edges)
         # a job's own slots begin with its submission and are cut at its due date; the last one has no end
         begin = np.concatenate([np.maximum(edges, submit[:, None]), np.maximum(due, submit)[:, None], submit[:, None]], axis=1)
