@@ -127,7 +127,7 @@ def lonely_way(instance: Any, job: Any) -> bool:
 
 
 def test_no_history_undercuts_it() -> None:
-    assert bounds_hold(range(150)) >= 5
+    assert bounds_hold(range(90)) >= 3
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def harsh(seed: int) -> Any:
 
 @pytest.mark.filterwarnings("error")
 def test_it_holds_for_numbers_of_any_size() -> None:
-    for seed in range(150):
+    for seed in range(70):
         instance = harsh(seed)
         bound = clairvoyant(instance)
         assert np.isfinite(bound), seed
@@ -236,7 +236,7 @@ def test_the_work_found_costs_what_is_proven() -> None:
 @pytest.mark.parametrize("rate", ["high", "mixed"])
 def test_replays_stay_above_it(policy: str, rate: Any) -> None:
     """Of a crowded cluster, where it proves far more than that jobs are alone."""
-    instance = andreas(1, 4, rate=rate, seed=5)
+    instance = andreas(1, 2, rate=rate, seed=5)
     result = replay(instance, policy, seed=0)
     assert check(instance, result.schedule) == []  # type: ignore[arg-type]
     assert result.objective >= shared_bound(instance)  # type: ignore[operator]
