@@ -20,14 +20,14 @@ from optsched.schedules.allocation.history import check
 from tests.oracle import tiny
 
 
+def cluster(**what: Any) -> Any:
+    """GPU types, nodes and jobs as told."""
+    return tiny.make("allocation", currency="EUR", now_s=0, scheduling_interval_s=10, postponement_penalty=1, **what)
+
+
 def crowd(jobs: int, gpus: int = 1, due_s: float = 100, weight: float = 1.0, submit_s: float = 0.0) -> Any:
     """Jobs alike of 100 s, 36 EUR/h, on one node."""
-    return tiny.make(
-        "allocation",
-        currency="EUR",
-        now_s=0,
-        scheduling_interval_s=10,
-        postponement_penalty=1,
+    return cluster(
         gpu_types={"A": {"node_cost_per_h": [36.0 * (n + 1) for n in range(gpus)]}},
         nodes=[{"id": "n", "gpu_type": "A", "gpus": gpus}],
         jobs=[
@@ -147,12 +147,7 @@ def harsh(seed: int) -> Any:
         drawn = time * 10 ** rng.uniform(-2, 2, rng.integers(1, 4))
         return [float(drawn[0]), *(None if rng.random() < 0.2 else t for t in drawn[1:].tolist())]
 
-    return tiny.make(
-        "allocation",
-        currency="EUR",
-        now_s=0,
-        scheduling_interval_s=10,
-        postponement_penalty=1,
+    return cluster(
         gpu_types={kind: {"node_cost_per_h": np.cumsum(cost * rng.random(3)).tolist()} for kind in kinds},
         nodes=[{"id": f"n{i}", "gpu_type": str(rng.choice(kinds)), "gpus": int(rng.integers(1, 4))} for i in range(2)],
         jobs=[
@@ -181,12 +176,7 @@ def test_it_holds_for_numbers_of_any_size() -> None:
 
 def stamped(submit_s: float, due_s: float, weight: float, time_s: float) -> Any:
     """A job that is due just when it can end, on a node of 1 EUR/h."""
-    return tiny.make(
-        "allocation",
-        currency="EUR",
-        now_s=0,
-        scheduling_interval_s=10,
-        postponement_penalty=1,
+    return cluster(
         gpu_types={"A": {"node_cost_per_h": [1.0]}},
         nodes=[{"id": "n", "gpu_type": "A", "gpus": 1}],
         jobs=[{"id": "j", "submit_s": submit_s, "due_s": due_s, "weight_per_s": weight, "time_s": {"A": [time_s]}}],
