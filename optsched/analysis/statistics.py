@@ -119,7 +119,7 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
 
     gaps, seconds, objectives = by_instance(table), by_instance(table, "seconds"), by_instance(table, "objective")
     alike = not table.empty and all(table[column].nunique(dropna=False) <= 1 for column in ALIKE if column in table)
-    logs = np.log(objectives.where((objectives > 0) & gaps.notna() & alike))
+    logs = np.log(objectives.where((objectives > 0) & alike))
     there = by_rows(table)
     whole = gaps.dropna(axis=1, how="all").dropna()  # who has no gap at all takes the rank from nobody
     ranks = whole.div(TIED).round().rank(axis=1).mean().reindex(gaps.columns)
@@ -127,12 +127,11 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
     rows = []
     for name in order:
         own = gaps[name].dropna()
-        pair = (gaps[order[0]] - gaps[name]).dropna().to_numpy()
+        pair = (gaps[order[0]] - gaps[name]).dropna()
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
         low = None if low is None else max(0.0, low)  # a gap is never less
-        below, above = interval(pair, resamples, seed) or (None, None)
-        apart = (logs[name] - logs[order[0]])[(gaps[order[0]] - gaps[name]).notna()]
-        times = _multiples(apart.to_numpy(), resamples, seed)
+        below, above = interval(pair.to_numpy(), resamples, seed) or (None, None)
+        times = _multiples((logs[name] - logs[order[0]])[pair.index].to_numpy(), resamples, seed)
         count = int(there[name].sum())
         told = {"name": name, "instances": len(own), "missing": count - len(own), "absent": len(gaps) - count}
         told |= {"mean": own.mean(), "low": low, "high": high, "worst": own.max(), "rank": ranks[name]}

@@ -33,8 +33,13 @@ def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
     path = Path(output)
     if path.suffix not in ENDINGS:
         raise InputError(path, "", f"a table ends in {', '.join(ENDINGS)}")
+    return table_tried(output, inputs)
+
+
+def table_tried(output: str, inputs: Iterable[str | None]) -> Path:
+    """The same, whatever its name ends in."""
     refuse_parquet_without_engine(output)
-    found = tried(path, inputs=inputs)
+    found = tried(output, inputs=inputs)
     refuse_ours(output)
     return found
 

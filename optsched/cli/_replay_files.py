@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from optsched.cli._frames import refuse_ours, refuse_parquet_without_engine
+from optsched.cli._frames import refuse_ours, table_tried
 from optsched.cli._input import same
 from optsched.cli._output import JSON, RESULT, tried
 from optsched.cli._replayed import COMPARISON
@@ -47,9 +47,7 @@ def refuse_clashes(
                 "",
                 f"a table of several policies ends in {', '.join(COMPARISON)}; -o r.json with one --policy is its result",
             )
-        refuse_parquet_without_engine(output)
-        tried(output, inputs=inputs)
-        refuse_ours(output)
+        table_tried(output, inputs)
     if log is not None:
         tried(log, inputs=inputs)
         refuse_ours(log)

@@ -32,8 +32,15 @@ if TYPE_CHECKING:
     from optsched.rolling.run import OnFailure
 
 ASKED = "quick"  # --bound without a value
-SINGLE = {name: name.replace("_", "-") for name in ("checkpoint", "every", "resume", "no_bound")}
-SINGLE |= {"log_file": "log", "with_metrics": "metrics"}  # options of one replay
+SINGLE = {  # options of one replay
+    "log_file": "--log",
+    "checkpoint": "--checkpoint",
+    "every": "--every",
+    "resume": "--resume",
+    "with_metrics": "--metrics",
+    "wanted": "--bound",
+    "no_bound": "--no-bound",
+}
 FEW = 2000  # jobs, up to which a single policy is shown with a bound unasked
 EPILOG = """\b
 Examples:
@@ -164,7 +171,7 @@ def command(
     _input.once(*instance_files, history)
     drawn = _seeds(seed, seeds)
     if len(instance_files) * len(drawn) > 1:
-        _refuse_single(() if wanted == ASKED else ("wanted",))
+        _refuse_single(wanted)
         past = None if history is None else _input.instance(history)
         told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past}
         told |= {"period_s": period, "window_s": window, "replan_s": replan}
@@ -237,13 +244,11 @@ def _seeds(seed: int, seeds: str | None) -> tuple[int, ...]:
     return read_seeds(seeds)
 
 
-def _refuse_single(more: Sequence[str]) -> None:
-    """Refuse what goes with a single replay."""
-    for name in (*SINGLE, *more):
-        if _typed(name):
-            raise OptschedError(
-                f"--{SINGLE.get(name, 'bound')} goes with a single instance and seed; -o table.csv keeps a table"
-            )
+def _refuse_single(bound: str | None) -> None:
+    """Refuse what goes with a single replay; a table has a quick bound anyway."""
+    for name, option in SINGLE.items():
+        if _typed(name) and not (name == "wanted" and bound == ASKED):
+            raise OptschedError(f"{option} goes with a single instance and seed; -o table.csv keeps a table")
 
 
 def _number(text: str | None) -> float | None:

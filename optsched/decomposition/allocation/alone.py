@@ -8,6 +8,7 @@ import numpy as np
 
 from optsched.decomposition.allocation.forgiven import WHOLE, forgiven_s
 from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.base import Floats
 
 
 def lonely_bound(instance: AllocationInstance) -> float:
@@ -20,6 +21,11 @@ def lonely_bound(instance: AllocationInstance) -> float:
     return fsum(_alone(instance, job) for job in instance.jobs)
 
 
+def best_share(costs: Floats, gpus: int) -> float:
+    """What so many GPUs cost of a node at the load that is best for them, from the node's cost by GPUs in use, shape (G,)."""
+    return float((costs[gpus - 1 :] * gpus / np.arange(gpus, len(costs) + 1)).min())
+
+
 def _alone(instance: AllocationInstance, job: Job) -> float:
     times, energies = [], []
     for node in {(n.gpu_type, n.gpus) for n in instance.nodes}:
@@ -27,9 +33,8 @@ def _alone(instance: AllocationInstance, job: Job) -> float:
         costs = np.array(instance.gpu_types[kind].node_cost_per_h[:most])
         for g, time in enumerate(job.time_s.get(kind, ())[:most], start=1):
             if time is not None:
-                used = np.arange(g, most + 1)
                 times.append(WHOLE * time)
-                energies.append(WHOLE * time / 3600 * float((costs[g - 1 :] * g / used).min()))
+                energies.append(WHOLE * time / 3600 * best_share(costs, g))
     if not times:
         return 0.0
     t, e = np.array(times), np.array(energies)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from optsched.decomposition.allocation.alone import best_share
 from optsched.decomposition.allocation.forgiven import WHOLE, forgiven_s
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
@@ -59,8 +60,8 @@ class SpreadRelaxation:
         classes = instance.node_classes
         ways = [(k, g) for k, c in enumerate(classes) for g in range(1, c.gpus + 1)]
         self.kind, self.gpus = np.array(ways, dtype=np.int64).reshape(-1, 2).T
-        costs = [instance.cost_per_h[k, g - 1 : classes[k].gpus] * g / np.arange(g, classes[k].gpus + 1) for k, g in ways]
-        self.energy = np.array([float(c.min()) for c in costs]) / 3600  # a second, shape (C,)
+        per_h = [best_share(instance.cost_per_h[k, : classes[k].gpus], g) for k, g in ways]
+        self.energy = np.array(per_h) / 3600  # a second, shape (C,)
         known = instance.model_copy(update={"now_s": np.inf}).columns
         time_s = known.time_s[:, self.kind, self.gpus - 1]
         least = np.where(np.isnan(time_s), np.inf, time_s * (self.energy + known.weight_per_s[:, None])).min(axis=1)
@@ -75,7 +76,7 @@ class SpreadRelaxation:
         self.begin = np.sort(begin, axis=1)
         self.length = np.diff(self.begin, axis=1, append=self.begin[:, -1:])  # of the last one 0: it is priced by itself
         self.slot = np.where(self.begin < edges[-1], np.searchsorted(edges, self.begin, side="right") - 1, self.slots)
-        self.late: Bools = self.begin >= due[:, None]
+        self.extra = np.where(self.begin >= due[:, None], self.weight[:, None], 0.0)  # a second in the last slot
         self.tardiness = self.weight[:, None] * np.maximum(0.0, self.begin - due[:, None])
         self.top = least[some]  # of all work, after the last edge
         low = 0.999 * np.where(self.rate > 0, np.nan_to_num(time_s[some]) * self.energy, np.inf).min(axis=1)
@@ -101,11 +102,10 @@ class _Part:
     """Some jobs under prices."""
 
     def __init__(self, relaxed: SpreadRelaxation, charged: Floats, some: slice) -> None:
-        self.relaxed, self.rate, self.weight = relaxed, relaxed.rate[some], relaxed.weight[some]
-        self.slot, self.length, self.late = relaxed.slot[some], relaxed.length[some], relaxed.late[some]
+        self.relaxed, self.rate, self.extra = relaxed, relaxed.rate[some], relaxed.extra[some]
+        self.slot, self.length = relaxed.slot[some], relaxed.length[some]
         self.tardiness, self.worths, self.top = relaxed.tardiness[some], relaxed.worths[some], relaxed.top[some]
         self.charged = np.moveaxis(charged[:, self.slot], 0, 1)  # shape (n, C, S)
-        self.extra = np.where(self.late, self.weight[:, None], 0.0)  # a second in the last slot
 
     def best(self) -> Spread:
         """For every end the best of some worths; then the best of all for the end that looks best, until it is the best."""
@@ -169,7 +169,7 @@ class _Ends:
     """Some of a part's jobs, each with its last slot."""
 
     def __init__(self, part: _Part, jobs: Ints, end: Ints) -> None:
-        self.part, self.jobs, self.end = part, jobs, end
+        self.part, self.jobs = part, jobs
         self.rate, self.charged = part.rate[jobs], part.charged[jobs]
         slots = np.arange(part.slot.shape[1])
         self.length = np.where(slots <= end[:, None], part.length[jobs], 0.0)

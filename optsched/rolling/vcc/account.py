@@ -77,11 +77,12 @@ class Account:
 
     def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
         """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
-        if self.crowded(snapshot):
+        share = self._share(snapshot)
+        if share > CROWDED:
             return RULE
         slots = min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
         rules = [np.full(slots, RULE)]
-        if self._share(snapshot) <= CALM:
+        if share <= CALM:
             rules.append(threshold_cap(snapshot)[:slots])
         futures = self._futures(snapshot, slots)
         first = [] if wanted is None else [np.concatenate([[wanted], rule[1:]]) for rule in rules]
