@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from optsched.errors import CertificateError, InputError, OptschedError
     from optsched.family import Family
     from optsched.instances.base import Instance
+    from optsched.instances.events import Events
     from optsched.judging import certify, check, evaluate
     from optsched.listing import backends, methods, policies
     from optsched.methods import Method
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 PLACES = {
     "CertificateError": "errors",
     "Evaluation": "schedules.base",
+    "Events": "instances.events",
     "Family": "family",
     "InputError": "errors",
     "Instance": "instances.base",
@@ -78,6 +80,7 @@ FACES = ("allocation", "day_ahead", "deferrable", "geo", "vcc")
 __all__ = [
     "CertificateError",
     "Evaluation",
+    "Events",
     "Family",
     "InputError",
     "Instance",
@@ -214,11 +217,13 @@ def solve(
     'feasible'
     """
     from optsched.display import LOGGER, displayed, solving
+    from optsched.instances.events import refuse_events
     from optsched.judging import expect_instance, read_decided
     from optsched.quantities import read_gap, read_options, read_seconds, read_seed
     from optsched.stop import Stop
 
     expect_instance(instance)
+    refuse_events(instance)
     seed, named, begin = read_seed(seed), read_options(options), None if start is None else read_decided(instance, start)
     limits = Stop(seconds=read_seconds(time_limit), gap=None if gap is None else read_gap(gap)) | (stop or Stop())
     with displayed(display):
@@ -256,6 +261,8 @@ def replay(
     budget_s: float | str | None = None,
     history: Instance | None = None,
     guard: bool = True,
+    events: Events | str | Path | None = None,
+    estimates: str | None = None,
     seed: int = 0,
     log: Callable[[dict[str, Any]], None] | None = None,
     progress: Callable[[dict[str, Any]], None] | None = None,
@@ -288,6 +295,10 @@ def replay(
         An instance of past days, for policies that learn what to expect.
     guard
         Whether a rule decides where what an agent has learned would do worse.
+    events
+        What goes wrong, or the file that says so: outages, cancelled jobs, estimates. Policies see it when it happens.
+    estimates
+        What policies believe of durations: ``"true"``, ``"user"`` (the jobs' own `estimate`), ``"noisy:0.3"``.
     seed
         Of the policy, and of a forecast's noise.
     log
@@ -327,7 +338,10 @@ def replay(
     >>> round(optsched.replay(optsched.load("instances/armida.json"), "fifo").objective, 3)
     1.813
     """
+    from pathlib import Path
+
     from optsched.display import LOGGER, displayed, replaying
+    from optsched.instances.events import Events, laid_over
     from optsched.judging import expect_instance
     from optsched.quantities import read_seconds, read_seed
     from optsched.result import Result
@@ -337,6 +351,8 @@ def replay(
     expect_instance(instance)
     period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
     settings = Settings(window, replan, budget, history, None if guard else False)
+    given = Events.load(events) if isinstance(events, str | Path) else events
+    instance = laid_over(instance, given, estimates, events if isinstance(events, str | Path) else "events")
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from optsched.instances.base import Data, Instance
 from optsched.schedules.base import PROVEN, Evaluation
@@ -29,12 +29,22 @@ class InstanceReference(Data):
         Where it was read from, a hint for `optsched plot`.
     parameters
         Those that the papers leave open and without which the objective says little.
+    events
+        What went wrong in a replay, as the JSON object of its file; None where nothing did. The hash counts them in.
     """
 
     name: str
     sha256: str
     file: str | None = None
     parameters: dict[str, float] = Field(default_factory=dict)
+    events: dict[str, Any] | None = None
+
+    @model_serializer(mode="wrap")
+    def _brief(self, default: SerializerFunctionWrapHandler) -> dict[str, object]:
+        data: dict[str, object] = default(self)
+        if self.events is None:
+            data.pop("events", None)
+        return data
 
 
 class Proof(Data):

@@ -15,6 +15,7 @@ from optsched.certificate import InstanceReference, Origin, Proof, Termination, 
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
 from optsched.instances.base import Data, Instance, NonNegative
+from optsched.instances.events import A, Events, disturbed, events_of
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
@@ -159,6 +160,7 @@ class Result(Data, Generic[S_co]):
         if instance is not None:
             expect_instance(instance, "plot().savefig(FILE) writes a picture" if isinstance(instance, str | Path) else None)
         given = instance or self._origin.instance
+        given = None if given is None else self.about(given)
         if given is None:
             raise OptschedError("this result was read from a file or made by another process: plot(instance) with its instance")
         if given.sha256 != self.instance.sha256:
@@ -197,16 +199,32 @@ class Result(Data, Generic[S_co]):
         """
         write_json(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
 
+    def about(self, instance: A) -> A:
+        """The instance given, with what went wrong in this result's replay: what it is judged on.
+
+        Parameters
+        ----------
+        instance
+            What the result should be about; its own events, if any, are replaced.
+        """
+        if self.instance.events is None or instance.sha256 == self.instance.sha256:
+            return instance
+        return disturbed(instance, validated(Events, self.instance.events, "instance.events"), "instance.events")
+
     def verify(self, instance: Instance) -> list[Violation]:
         """Judge the whole certificate: instance, schedule, objective, components, bound, gap and digest.
 
         Parameters
         ----------
         instance
-            What the result should be about.
+            What the result should be about, with or without the events of a replay.
         """
         if self.problem != instance.problem:
             return [Violation("other problem", detail=f"result is of {self.problem}, instance of {instance.problem}")]
+        try:
+            instance = self.about(instance)
+        except OptschedError:
+            return [Violation("other instance", detail=f"the events of {self.instance.name!r} do not fit it")]
         found = []
         if self.instance.sha256 != instance.sha256:
             named = f"the result is about {self.instance.name!r}, sha256 {self.instance.sha256[:12]}..."
@@ -365,7 +383,12 @@ def certified(
     made: Result[S] = Result(
         problem=instance.problem,
         objective_kind=schedule.objective_kind if schedule is not None else None,
-        instance=InstanceReference(name=instance.name, sha256=instance.sha256, parameters=instance.open_parameters()),
+        instance=InstanceReference(
+            name=instance.name,
+            sha256=instance.sha256,
+            parameters=instance.open_parameters(),
+            events=None if (events := events_of(instance)) is None else events.to_json(),
+        ),
         method=method,
         options=options or {},
         seed=seed,

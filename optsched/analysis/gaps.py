@@ -12,6 +12,7 @@ from optsched.analysis.metrics import METRICS, metrics
 from optsched.custom import as_method
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
+from optsched.instances.events import refuse_events
 from optsched.methods import Method, method, own_names
 from optsched.quantities import read_seconds, read_seed
 from optsched.result import Result, relative_gap
@@ -124,6 +125,8 @@ def compare(
     if on_failure not in get_args(OnFailure):
         raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
     given = several(methods)
+    if given:
+        refuse_events(instance)
     solvers = [method(m, instance.problem) if isinstance(m, str) else as_method(m) for m in given]
     players = prepared_all(instance, several(policies), settings)
     how = partial(replay, instance, seed=seed, period_s=period, forecast=forecast, on_failure=on_failure)

@@ -28,20 +28,30 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from optsched.instances.base import Instance
     from optsched.result import Result
 
 FEW = 24  # rows that are shown one by one
 
 
+def itself(instance: Instance) -> Instance:
+    """An instance in which nothing goes wrong."""
+    return instance
+
+
 @dataclass(frozen=True)
 class Runs:
-    """What is run: methods and policies on every instance with every seed, policies under every forecast."""
+    """What is run: methods and policies on every instance with every seed, policies under every forecast.
+
+    `lay` adds to an instance what goes wrong in its replays.
+    """
 
     files: Sequence[str]
     methods: Sequence[str]
     policies: Sequence[str]
     seeds: Sequence[int]
     forecasts: Sequence[str]
+    lay: Callable[[Instance], Instance] = itself
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     _input.once(*files, wanted.besides)
     target = None if wanted.output is None else table_file(wanted.output, (*files, wanted.besides))
     pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
-    instances = [_input.instance(file) for file in files]
+    instances = [runs.lay(_input.instance(file)) for file in files]
     kept: list[tuple[str, Result]] = []
     place = None if wanted.folder is None else made(wanted.folder)
     stopped = False

@@ -15,6 +15,7 @@ from optsched.errors import InputError, OptschedError
 
 if TYPE_CHECKING:
     from optsched.instances import Instance
+    from optsched.instances.events import Events
     from optsched.result import Result
 
 T = TypeVar("T")
@@ -57,6 +58,13 @@ def instance(file: str) -> Instance:
     import optsched
 
     return read(file, lambda path: of_kind(path, optsched.load))
+
+
+def events(file: str) -> Events:
+    """The events in a file."""
+    from optsched.instances.events import Events
+
+    return read(file, Events.load)
 
 
 def result(file: str) -> Result:

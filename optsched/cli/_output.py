@@ -12,9 +12,13 @@ from optsched.errors import InputError
 from optsched.files import JSON as JSON
 from optsched.files import can_be_written, is_node, read_bytes
 
-RESULT, INSTANCE = "optsched-result/", "optsched-instance/"  # how the formats begin that a file may hold
-WORDS = {RESULT: "result", INSTANCE: "instance"}
-ARTICLES = {RESULT: "a", INSTANCE: "an"}
+RESULT, INSTANCE, EVENTS = (
+    "optsched-result/",
+    "optsched-instance/",
+    "optsched-events/",
+)  # how the formats begin that a file may hold
+WORDS = {RESULT: "result", INSTANCE: "instance", EVENTS: "events"}
+ARTICLES = {RESULT: "a", INSTANCE: "an", EVENTS: "an"}
 HEAD = 400  # bytes in which a file says its format
 
 
@@ -30,7 +34,7 @@ def tried(
     ends
         What its name must end in; anything where empty. A device or a pipe may be called as it likes.
     replaces
-        The format (`RESULT`, `INSTANCE`) of what may lie there already; anything where None.
+        The format (`RESULT`, `INSTANCE`, `EVENTS`) of what may lie there already; anything where None.
 
     Raises
     ------

@@ -21,6 +21,7 @@ VERBS = {
     "prices": "Tell where and when one more unit of capacity pays.",
     "pareto": "Trade two parts of the objective against each other.",
     "replay": "Replay online under policies.",
+    "events": "Draw what goes wrong in a replay.",
     "compare": "Compare methods and policies on the same instances.",
     "sweep": "Run a grid of instances, methods and policies.",
     "tune": "Search options of a method or policy.",

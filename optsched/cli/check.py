@@ -56,7 +56,7 @@ def command(instance_file: str, result_file: str, bound: str | None, as_json: bo
 
     _input.once(instance_file, result_file, bound)
     instance = _input.instance(instance_file)
-    schedule, known, found, words = _input.read(result_file, lambda file: _judged(instance, file))
+    instance, schedule, known, found, words = _input.read(result_file, lambda file: _judged(instance, file))
     given = None if bound is None or schedule is None else _bound(instance, schedule, bound)
     best = _better(instance, known, given)
     judged = None
@@ -108,21 +108,25 @@ def _told(
     return 0
 
 
-def _judged(instance: Instance, file: str) -> tuple[Schedule | None, float | None, list[Violation], str]:
-    """Schedule, bound and violations of a result or a bare schedule, and a few words on the bound of a result."""
+def _judged(instance: Instance, file: str) -> tuple[Instance, Schedule | None, float | None, list[Violation], str]:
+    """Schedule, bound and violations of a result or a bare schedule, and a few words on the bound of a result.
+
+    The instance that is judged on is that of the result: with the events of its replay.
+    """
     from optsched.referee import check, read
 
     result = _input.result_or_schedule(file)
     if isinstance(result, dict):
         schedule = read(instance, result, file)
-        return schedule, None, check(instance, schedule), ""
+        return instance, schedule, None, check(instance, schedule), ""
     found = result.verify(instance)
+    instance = instance if found else result.about(instance)
     gap = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}"
     words = f"{'no bound was proven' if result.bound is None else gap}, {result.termination}"
     words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"
     proven = None if found else _proven(instance, result)
     found += [] if found else _beyond(instance, result, proven)
-    return result.schedule, result.bound, found, words + _proof(result, proven)
+    return instance, result.schedule, result.bound, found, words + _proof(result, proven)
 
 
 def _bare(given: float | None, bound: str | None) -> str:

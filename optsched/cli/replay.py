@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -53,6 +54,9 @@ Examples:
   optsched replay y.json --policy local-fcfs --policy greedy --bound best.json
   optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
   optsched replay y.json --policy greedy --policy rolling --seeds 0-2
+  optsched events y.json --mtbf 6h --repair 30m -o e.json
+  optsched replay y.json --policy greedy --policy rolling --events e.json
+  optsched replay x.json --policy easy-backfilling --estimates noisy:0.5
   optsched replay y.json --policy rolling:exact --budget 5s --checkpoint kept/
       --resume -o history.json --log events.jsonl
 
@@ -98,6 +102,8 @@ class How(TypedDict, total=False):
 )
 @click.option("--no-guard", is_flag=True, help="Show what has been learned bare: else a rule decides where it would do worse.")
 @click.option("--history", metavar="FILE", help="An instance of past days, for policies that learn what to expect (rolling).")
+@click.option("--events", metavar="FILE", help="What goes wrong: outages, cancelled jobs, estimates; see `optsched events`.")
+@click.option("--estimates", metavar="LAW", help="What is believed of durations: true, user, or noisy:0.3. [default: true]")
 @click.option("--checkpoint", metavar="DIR", help="Keep the replay there, so that it can go on after a crash.")
 @click.option("--every", type=click.IntRange(min=1), default=50, show_default=True, help="Decisions between checkpoints.")
 @click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
@@ -134,6 +140,8 @@ def command(
     on_failure: OnFailure,
     no_guard: bool,
     history: str | None,
+    events: str | None,
+    estimates: str | None,
     checkpoint: str | None,
     every: int,
     resume: bool,
@@ -158,6 +166,7 @@ def command(
     """
     from optsched.analysis.gaps import prepared_all
     from optsched.cli._replay_files import refuse_clashes
+    from optsched.instances.events import laid_over
     from optsched.rolling.forecast import forecast as named_forecast
     from optsched.rolling.loop import Interrupted
     from optsched.rolling.policy import Settings
@@ -168,25 +177,27 @@ def command(
         instance_files, wanted = (wanted,), ASKED
     if not instance_files:
         raise click.UsageError("Missing argument 'INSTANCE...'.", click.get_current_context())
-    _input.once(*instance_files, history)
+    _input.once(*instance_files, history, events)
+    given = None if events is None else _input.events(events)
+    lay = partial(laid_over, events=given, estimates=estimates, where=_input.shown(events or "events"))
     drawn = _seeds(seed, seeds)
     if len(instance_files) * len(drawn) > 1:
         _refuse_single(wanted)
         past = None if history is None else _input.instance(history)
         told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past}
         told |= {"period_s": period, "window_s": window, "replan_s": replan}
-        runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,))
+        runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,), lay)
         return compared("replay", runs, told, Wanted(output, as_json, besides=history))
     (seed,) = drawn
     instance_file = instance_files[0]
     bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted
-    _input.once(instance_file, history, bound_file)
-    instance = _input.instance(instance_file)
+    _input.once(instance_file, history, events, bound_file)
+    instance = lay(_input.instance(instance_file))
     chosen = names or ("rolling",)
     past = None if history is None else _input.instance(history)
     with aside(as_json):
         ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
-    refuse_clashes((instance_file, history, bound_file), output, log_file, checkpoint, len(chosen))
+    refuse_clashes((instance_file, history, events, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
     known = None if no_bound or wanted == ASKED else _given(instance, wanted)

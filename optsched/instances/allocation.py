@@ -26,6 +26,7 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.events import Events, Multiple, Trouble, refuse_misfits
 from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Job(Data):
         What a second of tardiness costs.
     time_s
         ``time_s[type][g - 1]``: its remaining time in seconds with g GPUs of a type; None where it cannot run so.
+    estimate
+        What its user says it takes, as a multiple of what it does take; read in a replay that asks for users' estimates.
     """
 
     id: Identifier
@@ -82,6 +85,7 @@ class Job(Data):
     due_s: Finite
     weight_per_s: NonNegative
     time_s: dict[str, tuple[Positive | None, ...]]
+    estimate: Multiple | None = None
 
     @cached_property
     def longest_s(self) -> float:
@@ -137,11 +141,14 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
         By name.
     nodes, jobs
         What there is.
+    events
+        What goes wrong in a replay; None in a snapshot.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     nonnegative: ClassVar[bool] = True
     problem: ClassVar[str] = "allocation"
+    troubles: ClassVar[frozenset[Trouble]] = frozenset({"fails", "drains", "cancelled"})
     first_position: ClassVar[int] = 1  # a list of times by number of GPUs
 
     currency: Identifier
@@ -154,6 +161,7 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
     gpu_types: dict[str, GpuType]
     nodes: tuple[Node, ...]
     jobs: tuple[Job, ...]
+    events: Events | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> AllocationInstance:
@@ -175,6 +183,7 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
                     refuse(f"jobs[{j}].time_s", f"unknown GPU type {gpu_type!r}, known: {known}")
             if not any(t is not None for times in job.time_s.values() for t in times):
                 refuse(f"jobs[{j}].time_s", "no execution time at all, expected at least one number")
+        refuse_misfits(self.events, self.troubles, [node.id for node in self.nodes], self.jobs)
         return self
 
     @cached_property
@@ -221,6 +230,22 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
     def class_of_node(self) -> dict[str, int]:
         """Index of each node's class, by the node's id."""
         return {self.nodes[n].id: k for k, c in enumerate(self.node_classes) for n in c.nodes}
+
+    @cached_property
+    def type_of_node(self) -> dict[str, str]:
+        """GPU type of each node, by the node's id."""
+        return {node.id: node.gpu_type for node in self.nodes}
+
+    @cached_property
+    def cancelled(self) -> dict[str, float]:
+        """When jobs are cancelled, in seconds, by id."""
+        return {} if self.events is None else {gone.job: gone.at_s for gone in self.events.cancellations}
+
+    @cached_property
+    def failures(self) -> frozenset[tuple[str | None, float]]:
+        """(node, time in seconds) of the failures."""
+        outages = () if self.events is None else self.events.outages
+        return frozenset((outage.place, outage.at_s) for outage in outages if outage.kind == "fails")
 
     @cached_property
     def runnable(self) -> Bools:

@@ -24,11 +24,24 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.events import (
+    Events,
+    Multiple,
+    SlotOutage,
+    Trouble,
+    cancelled_in_slots,
+    outages_in_slots,
+    refuse_misfits,
+    share_left,
+)
 from optsched.instances.grid import Grid, Whole
 from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
+
+
+DIGITS = 6  # of the capacity that an outage leaves
 
 
 class Job(Data):
@@ -48,6 +61,8 @@ class Job(Data):
         The slot from which on it is known.
     waited
         In a snapshot of a replay: slots that it has waited already, which count as delay.
+    estimate
+        What its user says it takes, as a multiple of what it does take; read in a replay that asks for users' estimates.
     """
 
     id: Identifier
@@ -57,6 +72,7 @@ class Job(Data):
     latest: Natural
     submitted: Natural
     waited: Natural = 0
+    estimate: Multiple | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +115,13 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         The slot of a replay that slot 0 of a snapshot is.
     jobs
         What there is to start.
+    events
+        What goes wrong in a replay, which its capacity shows; None in a snapshot.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     problem: ClassVar[str] = "deferrable"
+    troubles: ClassVar[frozenset[Trouble]] = frozenset({"less", "cancelled"})
 
     slot_s: Positive
     capacity: tuple[NonNegative, ...] = Field(min_length=1)
@@ -111,6 +130,7 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     forecast: dict[str, object] | None = None
     now: Natural = 0
     jobs: tuple[Job, ...]
+    events: Events | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> DeferrableInstance:
@@ -120,6 +140,7 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
                 refuse(f"jobs[{j}].earliest", f"is {job.earliest}, before submitted = {job.submitted}")
             if job.earliest > job.latest:
                 refuse(f"jobs[{j}].latest", f"is {job.latest}, before earliest = {job.earliest}")
+        refuse_misfits(self.events, self.troubles, None, self.jobs)
         return self
 
     @property
@@ -144,8 +165,25 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         return Units(grid, frozen(grid.whole(self.columns.cores)), frozen(grid.whole(self.capacity_cores)))
 
     @cached_property
+    def outages(self) -> tuple[SlotOutage, ...]:
+        """When there is less capacity, in slots."""
+        return outages_in_slots(self.events, [None], self.slot_s, self.horizon)
+
+    @cached_property
+    def cancelled(self) -> dict[str, int]:
+        """The slot in which a job is cancelled, by its id."""
+        return cancelled_in_slots(self.events, self.slot_s)
+
+    @cached_property
     def capacity_cores(self) -> Floats:
-        """Capacity as a column, shape (T,)."""
+        """Capacity as a column, shape (T,): that which there is, whatever was believed."""
+        if not self.outages:
+            return self.nominal
+        return frozen(np.round(self.nominal * share_left(self.outages, 1, self.horizon)[0], DIGITS))
+
+    @cached_property
+    def nominal(self) -> Floats:
+        """Capacity as a column, shape (T,), if nothing goes wrong."""
         return frozen(np.array(self.capacity, dtype=float))
 
     @property

@@ -25,6 +25,17 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
+from optsched.instances.events import (
+    Events,
+    Multiple,
+    SlotOutage,
+    Trouble,
+    cancelled_in_slots,
+    outages_in_slots,
+    refuse_misfits,
+    share_left,
+    whole_left,
+)
 from optsched.instances.grid import exact
 from optsched.instances.network import Path, cheapest_paths
 from optsched.instances.plain import counted
@@ -102,6 +113,8 @@ class Job(Data):
         result still has to return to the source.
     arrives
         The slot in which it is there.
+    estimate
+        What its user says it takes, as a multiple of what it does take; read in a replay that asks for users' estimates.
     """
 
     id: Identifier
@@ -114,6 +127,7 @@ class Job(Data):
     model_gb: NonNegative
     bound_for: str | None = None
     arrives: Natural = 0
+    estimate: Multiple | None = None
 
 
 @dataclass(frozen=True)
@@ -156,10 +170,13 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         The slot of the replay that slot 0 of a snapshot is, so that its first signal slot may have begun before.
     sites, links, jobs
         What there is.
+    events
+        What goes wrong in a replay, which its capacity shows; None in a snapshot.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
     problem: ClassVar[str] = "geo"
+    troubles: ClassVar[frozenset[Trouble]] = frozenset({"fails", "drains", "less", "cancelled"})
 
     slot_s: Positive
     horizon: Annotated[int, Field(ge=1, le=10**7)]
@@ -173,6 +190,7 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     sites: tuple[Site, ...] = Field(min_length=1)
     links: tuple[Link, ...]
     jobs: tuple[Job, ...]
+    events: Events | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> GeoInstance:
@@ -205,6 +223,7 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
                 refuse(f"jobs[{j}].bound_for", f"is its source, {job.source!r}")
             if job.bound_for is None and job.arrives:
                 refuse(f"jobs[{j}].arrives", "is given without bound_for")
+        refuse_misfits(self.events, self.troubles, self.site_index, self.jobs)
         return self
 
     @cached_property
@@ -271,8 +290,30 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         return self._by_slot("carbon_g_per_kwh")
 
     @cached_property
+    def outages(self) -> tuple[SlotOutage, ...]:
+        """Of sites, in slots."""
+        return outages_in_slots(self.events, [site.id for site in self.sites], self.slot_s, self.horizon)
+
+    @cached_property
+    def cancelled(self) -> dict[str, int]:
+        """The slot in which a job is cancelled, by its id."""
+        return cancelled_in_slots(self.events, self.slot_s)
+
+    @cached_property
     def capacity(self) -> Ints:
-        """GPUs by site and slot, shape (sites, horizon)."""
+        """GPUs by site and slot, shape (sites, horizon): those that there are, whatever was believed."""
+        return frozen(whole_left(self.nominal, share_left(self.outages, *self.nominal.shape))) if self.outages else self.nominal
+
+    @cached_property
+    def paid_for_use(self) -> float:
+        """The most that runs which events cut short can earn, USD: what use brings where the price of power is negative."""
+        pue = np.array([[site.pue] for site in self.sites])
+        usd = pue * self.gpu_power_kw * self.slot_s / 3600 * self.price / 1000
+        return float((1 - self.idle_power_ratio) * (self.capacity * np.maximum(0.0, -usd)).sum())
+
+    @cached_property
+    def nominal(self) -> Ints:
+        """GPUs by site and slot, shape (sites, horizon), if nothing goes wrong."""
         rows = [
             np.broadcast_to(np.array(site.gpus if isinstance(site.gpus, int) else site.gpus[: self.horizon]), self.horizon)
             for site in self.sites

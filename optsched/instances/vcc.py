@@ -25,7 +25,8 @@ from optsched.instances.base import (
     refuse,
     refuse_duplicates,
 )
-from optsched.instances.grid import Grid, Whole
+from optsched.instances.events import Events, Multiple, SlotOutage, Trouble, outages_in_slots, refuse_misfits, share_left
+from optsched.instances.grid import Grid, Whole, share_of
 from optsched.instances.plain import counted
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Job(Data):
         In a snapshot of a replay: slots that it has waited already.
     evicted
         There too: it was started and put back, is charged for no more waiting, and `duration` is what is left.
+    estimate
+        What its user says it takes, as a multiple of what it does take; read in a replay that asks for users' estimates.
     """
 
     id: Identifier
@@ -60,6 +63,7 @@ class Job(Data):
     ncu: Positive
     waited: Natural = 0
     evicted: bool = False
+    estimate: Multiple | None = None
 
 
 @dataclass(frozen=True)
@@ -128,11 +132,14 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
         Cap given and work submitted earlier on the day of slot 0 (a snapshot's).
     jobs
         The queue, in the order of submission, then as here.
+    events
+        What goes wrong in a replay; None in a snapshot.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     nonnegative: ClassVar[bool] = True
     problem: ClassVar[str] = "vcc"
+    troubles: ClassVar[frozenset[Trouble]] = frozenset({"less"})
 
     slot_s: Positive = 3600.0
     capacity_ncu: Positive
@@ -153,6 +160,7 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     allotted_ncu_h: NonNegative = 0.0
     asked_ncu_h: NonNegative = 0.0
     jobs: tuple[Job, ...]
+    events: Events | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> VccInstance:
@@ -175,6 +183,7 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
                 refuse(
                     f"jobs[{j}].ncu", f"is {job.ncu:g}, more than the capacity of {self.capacity_ncu:g}: it blocks the queue"
                 )
+        refuse_misfits(self.events, self.troubles, None, self.jobs)
         return self
 
     @property
@@ -212,13 +221,26 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
         """Sizes in whole units."""
         grid = Grid.of(self.columns.ncu, self.inflexible, self.running, [self.capacity_ncu])
         (capacity,) = grid.whole([self.capacity_ncu]).tolist()
+        lost = grid.whole(np.zeros(self.horizon))
+        for t in np.flatnonzero(self.share_left < 1).tolist():
+            lost[t] = capacity - share_of(float(self.share_left[t]), int(capacity))
         return Units(
             grid,
             frozen(grid.whole(self.columns.ncu)),
-            frozen(capacity - grid.whole(self.inflexible)),
+            frozen(capacity - lost - grid.whole(self.inflexible)),
             frozen(grid.whole(self.running)),
             int(capacity),
         )
+
+    @cached_property
+    def outages(self) -> tuple[SlotOutage, ...]:
+        """When there is less capacity, in slots."""
+        return outages_in_slots(self.events, [None], self.slot_s, self.horizon)
+
+    @cached_property
+    def share_left(self) -> Floats:
+        """The share of the capacity that is there, shape (T,): what runs, runs on, as where the inflexible load exceeds it."""
+        return frozen(share_left(self.outages, 1, self.horizon)[0])
 
     @cached_property
     def due(self) -> Ints:

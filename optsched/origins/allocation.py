@@ -38,7 +38,7 @@ def _wide_nodes() -> Callable[..., AllocationInstance]:
 
 
 class _Jobs(JobTarget["AllocationInstance"]):
-    fields_told = "SUBMIT, DURATION (or time.V100.1, time.V100.2, ...), gpus, due, weight or priority, id"
+    fields_told = "SUBMIT, DURATION (or time.V100.1, time.V100.2, ...), gpus, due, weight or priority, requested, id"
     traces = ("gpu",)
     timed = True
     options = (

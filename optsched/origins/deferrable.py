@@ -22,7 +22,7 @@ def _osdec() -> Callable[..., DeferrableInstance]:
 
 
 class _Jobs(JobTarget["DeferrableInstance"]):
-    fields_told = "SUBMIT, DURATION, cores, earliest, latest (start) or due (end), id"
+    fields_told = "SUBMIT, DURATION, cores, earliest, latest (start) or due (end), requested, id"
     traces = ("cpu",)
     options = (
         Option("slot_s", "Length of a slot. [default: 5m]", timedelta),

@@ -38,7 +38,7 @@ def _masac() -> Callable[..., GeoInstance]:
 
 
 class _Jobs(JobTarget["GeoInstance"]):
-    fields_told = "SUBMIT, DURATION, --SIGNALS, gpus, source, due or slack, data_gb, model_gb, id"
+    fields_told = "SUBMIT, DURATION, --SIGNALS, gpus, source, due or slack, data_gb, model_gb, requested, id"
     traces = ("gpu",)
     options = (
         Option(

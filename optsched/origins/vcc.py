@@ -22,7 +22,7 @@ def _vcc() -> Callable[..., VccInstance]:
 
 
 class _Jobs(JobTarget["VccInstance"]):
-    fields_told = "SUBMIT, DURATION, --SIGNALS, ncu, id"
+    fields_told = "SUBMIT, DURATION, --SIGNALS, ncu, requested, id"
     options = (
         Option("signals", "Needed: hourly carbon (g/kWh).", Path, many=True),
         Option("zone", "Whose carbon. [default: the only one]", str, many=True, metavar="ZONE"),

@@ -11,6 +11,8 @@ import numpy as np
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, I, Ints
 from optsched.referee import check
+from optsched.rolling.disturbances import Disturbances
+from optsched.rolling.estimates import corrected, in_slots, multiples
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import Told
 from optsched.rolling.slotted import Slotted, SlottedJob
@@ -48,7 +50,8 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     Attributes
     ----------
     now : the present slot. load : units in use by place and slot, shape (P, T). waiting : indices of jobs that may still start.
-    started : what a history says of the jobs that were, by index.
+    started : what a history says of the jobs that were, by index. expected : slots that jobs are believed to run, shape (J,).
+    cut : what a history says of the runs that events have ended, with the slot. gone : indices of the jobs that are cancelled.
     """
 
     stalled: ClassVar[bool] = False
@@ -69,8 +72,17 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         self.load: Floats = np.zeros((self.places, slotted.horizon))
         self.ends: set[int] = set()
         self.started: dict[int, E] = {}
+        self.begun: dict[int, tuple[int, int]] = {}  # (place, slot)
+        self.multiple = multiples(truth, slotted.jobs, seed)
+        self.expected = in_slots(slotted.columns.duration, self.multiple)
+        self.cut: list[tuple[E, int]] = []
+        self.gone: set[int] = set()
+        self.disturbances = self.what_goes_wrong()
         self.now = int(self.submissions[0]) if len(self.submissions) else slotted.horizon
-        self._submit()
+        first = self.disturbances.next(-1)
+        if first < self.now:
+            self.now = first
+        self._come()
 
     places: int = 1
 
@@ -86,6 +98,14 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     @abstractmethod
     def default_period(self) -> int:
         """Slots between decisions where none is asked for."""
+
+    @abstractmethod
+    def what_goes_wrong(self) -> Disturbances:
+        """The events of the truth."""
+
+    def overloaded(self) -> Iterable[int]:
+        """Places where runs must end now, since they have not what these take."""
+        return ()
 
     def next_period(self) -> int:
         """The next slot in which it is time to decide anyway."""
@@ -125,18 +145,56 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         """Jobs that wait or are still to come."""
         return len(self.waiting) + len(self.submissions) - self.seen
 
+    def _come(self) -> None:
+        """What happens by itself in the present slot: events, and submissions."""
+        for name in self.disturbances.gone.get(self.now, ()):
+            job = self.index[name]
+            self.gone.add(job)
+            if self.runs_now(job):
+                self._stop(job)
+        for place in self.overloaded():
+            running = [j for j, (where, _) in self.begun.items() if where == place and self.runs_now(j)]
+            while running and place in self.overloaded():
+                self.waiting.append(self._stop(running.pop()))
+        self._submit()
+
+    def runs_now(self, job: int) -> bool:
+        """Whether a job has been started, and not ended."""
+        return job in self.begun and self.begun[job][1] + int(self.slotted.columns.duration[job]) > self.now
+
+    def _stop(self, job: int) -> int:
+        """End a run before its end."""
+        place, start = self.begun.pop(job)
+        self.load[place, self.now : start + int(self.slotted.columns.duration[job])] -= self.demand[job]
+        self.cut.append((self.started.pop(job), self.now))
+        return job
+
+    def believed_load(self) -> Floats:
+        """Units in use by place and slot from now on, as far as the ends of what runs are known, shape (P, T - now)."""
+        if self.multiple is None:
+            return self.load[:, self.now :]
+        shown = np.zeros_like(self.load[:, self.now :])
+        for job, (place, start) in self.begun.items():
+            if self.runs_now(job):
+                lasts = int(corrected(self.expected[job], self.now - start)) - (self.now - start)
+                shown[place, :lasts] += self.demand[job]
+        return shown
+
     def _submit(self) -> None:
         while self.seen < len(self.submissions) and self.submissions[self.seen] <= self.now:
             self.waiting.append(int(self.order[self.seen]))
             self.seen += 1
-        self.waiting = [j for j in self.waiting if self.alive(j)]
+        self.waiting = [j for j in self.waiting if self.alive(j) and j not in self.gone]
 
     def due(self) -> bool:
-        """Go to the next submission where nothing waits."""
+        """Go to the next submission, or event, where nothing waits."""
         horizon = self.slotted.horizon
-        while not self.waiting and self.seen < len(self.submissions) and self.now < horizon:
-            self.now, self.event = int(self.submissions[self.seen]), "submitted"
-            self._submit()
+        while not self.waiting and self.now < horizon:
+            coming = int(self.submissions[self.seen]) if self.seen < len(self.submissions) else horizon
+            event = self.disturbances.next(self.now)
+            if min(coming, event) >= horizon and self.seen == len(self.submissions):
+                break
+            self._go({"submitted": coming, self.disturbances.words.get(event, ""): event})
         return bool(self.waiting) and self.now < horizon
 
     def snapshot(self) -> I | None:
@@ -173,18 +231,23 @@ class SlotSimulator(ABC, Generic[I, S, E]):
             self.ends = {end for end in self.ends if end > self.now}
             events |= {"ended": min(self.ends, default=horizon), "period": self.next_period()}
             events |= {"arrived": min((w for w in self.wakes() if w > self.now), default=horizon)}
+        event = self.disturbances.next(self.now)
+        self._go(events | ({self.disturbances.words[event]: event} if event < horizon else {}))
+        return done
+
+    def _go(self, events: dict[str, int]) -> None:
+        """To the first of some events, by name."""
         until = min(events.values())
         self.event = "+".join(name for name, slot in events.items() if slot == until)
         self.now = until
-        self._submit()
-        return done
+        self._come()
 
     def run(self, job: int, place: int, started: E) -> None:
         """Occupy a place from now on for the job's duration; `started` is what a history says of it."""
         end = self.now + int(self.slotted.columns.duration[job])
         self.load[place, self.now : end] += self.demand[job]
         self.ends.add(end)
-        self.started[job] = started
+        self.started[job], self.begun[job] = started, (place, self.now)
 
     @property
     @abstractmethod
@@ -198,8 +261,18 @@ class SlotSimulator(ABC, Generic[I, S, E]):
 
     def figures(self) -> dict[str, float]:
         """Jobs run and not run, and the share of the capacity that was in use."""
-        return {
-            "jobs_run": len(self.started),
-            "jobs_dropped": len(self.slotted.jobs) - len(self.started),
+        ended = len(self.started) - len(self.unended())
+        told = {
+            "jobs_run": ended,
+            "jobs_dropped": len(self.slotted.jobs) - ended,
             "utilisation": float(np.minimum(self.load, self.capacity).sum() / max(1e-9, float(self.capacity.sum()))),
         }
+        wrong = {"jobs_cancelled": len(self.gone - self.started.keys()), "runs_cut": len(self.cut) + len(self.unended())}
+        return told | (wrong if self.disturbances.words or self.multiple is not None else {})
+
+    def unended(self) -> dict[int, E]:
+        """The runs that the horizon cuts short: only those that were believed to be shorter."""
+        if self.multiple is None:
+            return {}
+        duration, horizon = self.slotted.columns.duration, self.slotted.horizon
+        return {j: self.started[j] for j, (_, start) in self.begun.items() if start + int(duration[j]) > horizon}

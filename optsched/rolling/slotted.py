@@ -19,6 +19,10 @@ class SlottedJob(Protocol):
     def submitted(self) -> int:
         """The slot from which on it is known."""
 
+    @property
+    def estimate(self) -> float | None:
+        """What its user says it takes, as a multiple of what it does."""
+
     def model_copy(self, *, update: Mapping[str, object] | None = None) -> Self:
         """A copy with other values of some fields."""
 

@@ -214,6 +214,8 @@ def read(
     for name in ("weight", "priority", "data_gb", "model_gb"):
         if name in columns:
             others[name] = columns.number(name)
+    if "requested" in columns:
+        others["requested_s"] = columns.span("requested")
     if "slack" in columns:
         others["slack_s"] = columns.span("slack")
     if "source" in columns:

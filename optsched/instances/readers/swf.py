@@ -31,6 +31,7 @@ def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
     allocated, requested = table.number("allocated", least=-1, whole=True), table.number("requested", least=-1, whole=True)
     cores = np.where(allocated > 0, allocated, requested)
     submitted = table.number("submit", least=-1)
+    asked = table.number("requested_time", least=-1)
     return gathered(
         table,
         "swf",
@@ -40,6 +41,7 @@ def read(path: str | Path, *, skip_bad: bool = False) -> Trace:
         duration_s=run,
         units=cores,
         begins_s=float(starts[0]) if starts else None,
+        columns={"requested_s": np.where(asked > 0, asked, np.nan)} if (asked > 0).any() else {},
         assumed=(
             "A job is deferrable and rigid: its allocated processors (or else those requested) for its actual run time.",
             "Waiting times, dependencies and the status are not used: failed and cancelled jobs count with the time they ran.",

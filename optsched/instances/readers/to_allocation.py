@@ -22,6 +22,7 @@ AMDAHL = (
 FIELDS = {
     **JOB,
     "gpus": GPUS,
+    "requested": Field(Kind.SPAN, "how long its user said it would take, for --estimates user"),
     "due": Field(Kind.MOMENT, "when it should have ended; drawn if not mapped"),
     "weight": Field(Kind.NUMBER, "cost of being late, EUR/s; drawn if neither this nor priority is mapped"),
     "priority": Field(Kind.NUMBER, "relative weight, scaled to the mean of the paper's weights"),
@@ -54,7 +55,7 @@ def to_allocation(trace: Trace, nodes: str | None = None, *, seed: int = 0, all_
         )
     kept = trace.where(able, "{} jobs that cannot run on these nodes are left out.")
     due, weight = kept.moments.get("due"), _weights(kept)
-    jobs = []
+    jobs, estimates = [], kept.estimates
     for i, j in enumerate(np.flatnonzero(able).tolist()):
         every = [t for row in tables[j].values() for t in row if t is not None]
         submitted = round(float(kept.submitted_s[i]), 3)
@@ -66,6 +67,7 @@ def to_allocation(trace: Trace, nodes: str | None = None, *, seed: int = 0, all_
                 due_s=round(drawn_due if due is None else float(due[i]), 3),
                 weight_per_s=round(float(drawn_weight if weight is None else weight[i]), 6),
                 time_s=tables[j],
+                estimate=estimates[i],
             )
         )
     return AllocationInstance(

@@ -18,6 +18,7 @@ FIELDS = {
     **JOB,
     "cores": Field(Kind.POSITIVE, "cores that it takes; 1 if not mapped"),
     "earliest": Field(Kind.MOMENT, "earliest start; the submission if not mapped"),
+    "requested": Field(Kind.SPAN, "how long its user said it would take, for --estimates user"),
     "latest": Field(Kind.MOMENT, "latest start; by due, or by --slack, if not mapped"),
     "due": Field(Kind.MOMENT, "latest end"),
 }
@@ -104,8 +105,10 @@ def to_deferrable(
         delay_penalty=2.0,
         overload_penalty=10.0,
         jobs=tuple(
-            Job(id=i, cores=round(c, 6), duration=d, earliest=e, latest=late, submitted=s)
-            for i, c, d, e, late, s in zip(kept.ids, *(column.tolist() for column in columns), strict=True)
+            Job(id=i, cores=round(c, 6), duration=d, earliest=e, latest=late, submitted=s, estimate=asked)
+            for i, asked, c, d, e, late, s in zip(
+                kept.ids, kept.estimates, *(column.tolist() for column in columns), strict=True
+            )
         ),
     )
 

@@ -22,6 +22,7 @@ FIELDS = {
     "gpus": GPUS,
     "source": Field(Kind.TEXT, "site where it is submitted; drawn if not mapped"),
     "due": Field(Kind.MOMENT, "latest end; by slack if not mapped"),
+    "requested": Field(Kind.SPAN, "how long its user said it would take, for --estimates user"),
     "slack": Field(Kind.SPAN, "by how much its start may lag; 40 % of its duration if not mapped"),
     "data_gb": Field(Kind.NUMBER, "GB to move to another site; drawn if not mapped"),
     "model_gb": Field(Kind.NUMBER, "GB to move back; drawn if not mapped"),
@@ -76,8 +77,10 @@ def to_geo(
             told.append(f"A job's {what} GB are drawn as MASAC draws them.")
     whole = [column.astype(int).tolist() for column in (submitted[fits], kept.units, duration[fits], slack[fits])]
     jobs = tuple(
-        Job(id=i, source=n, submitted=s, gpus=g, duration=d, slack=room, data_gb=data, model_gb=model)
-        for i, n, s, g, d, room, (data, model) in zip(kept.ids, source, *whole, sizes.round(3).tolist(), strict=True)
+        Job(id=i, source=n, submitted=s, gpus=g, duration=d, slack=room, data_gb=data, model_gb=model, estimate=asked)
+        for i, asked, n, s, g, d, room, (data, model) in zip(
+            kept.ids, kept.estimates, source, *whole, sizes.round(3).tolist(), strict=True
+        )
     )
     kept = replace(kept, skipped=kept.skipped + signals.skipped, files=(*kept.files, *signals.files), warnings=warnings)
     meta = kept.meta([(OWN if sites else TABLE_I) + ".", *told, slots_told, said]) | {"start": begins, "seed": seed}

@@ -14,6 +14,7 @@ from optsched.instances.vcc import Job, VccInstance
 
 FIELDS = {
     **JOB,
+    "requested": Field(Kind.SPAN, "how long its user said it would take, for --estimates user"),
     "ncu": Field(Kind.POSITIVE, "NCU, or cores, that it takes; 1 if not mapped"),
 }
 
@@ -93,6 +94,7 @@ def to_vcc(
         daily_penalty_per_ncu_h=penalty,
         unfinished_penalty_per_ncu_h=penalty,
         jobs=tuple(
-            Job(id=i, ncu=float(f"{n:.9g}"), submitted=s, duration=d) for i, n, s, d in zip(kept.ids, *columns, strict=True)
+            Job(id=i, ncu=float(f"{n:.9g}"), submitted=s, duration=d, estimate=asked)
+            for i, asked, n, s, d in zip(kept.ids, kept.estimates, *columns, strict=True)
         ),
     )

@@ -15,6 +15,7 @@ from optsched.instances.readers.table import Skipped, Table, told
 
 Times = Mapping[str, tuple[float | None, ...]]
 BUSIEST: Literal["busiest"] = "busiest"
+MULTIPLES = (1e-3, 1e3)  # of a duration, that an estimate may be
 DESERTED = 0.1  # of the busiest window's jobs: a first window with fewer begins at an outlier
 
 
@@ -28,7 +29,8 @@ class Trace:
         seconds since 1970 (UTC); None where the trace has no dates.
     time_s : real times of each job by GPU type and number, where a profile gives them; else empty.
     moments : points in time that only some traces give, seconds on the same clock: ``due``, ``earliest``, ``latest``.
-    columns : what else only some give: ``weight``, ``priority``, ``source``, ``slack_s``, ``data_gb``, ``model_gb``.
+    columns : what else only some give: ``weight``, ``priority``, ``source``, ``slack_s``, ``data_gb``, ``model_gb``,
+        ``requested_s`` (what a user asked for, NaN where nobody did).
     assumed, warnings : sentences. skipped : number and fault of every row left out as broken.
     mapped : which column was said to be which field, of a table of one's own.
     """
@@ -51,6 +53,15 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def estimates(self) -> list[float | None]:
+        """What users asked for, as a multiple of what a job took; None where nobody did."""
+        asked = self.columns.get("requested_s")
+        if asked is None:
+            return [None] * len(self)
+        multiples = np.clip(asked / self.duration_s, *MULTIPLES).round(6).tolist()
+        return [multiple if multiple == multiple else None for multiple in multiples]
 
     def where(self, chosen: Bools, sentence: str = "") -> Trace:
         """The chosen jobs; `sentence`, with a {} for how many others there were, is added where there were others."""

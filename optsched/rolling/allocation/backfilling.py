@@ -18,6 +18,7 @@ from typing import NamedTuple
 from optsched.heuristics.allocation.nodes import Nodes
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.instances.base import Data
+from optsched.rolling.allocation.holding import going_on
 from optsched.rolling.allocation.requests import Request, Requests
 from optsched.rolling.memory import recalled
 from optsched.schedules.allocation import AllocationSchedule, Assignment
@@ -43,7 +44,7 @@ class Backfilling(ABC):
     def decide(self, snapshot: AllocationInstance) -> AllocationSchedule:
         """What runs, and what starts now."""
         known = {job.id: job for job in snapshot.known_jobs}
-        self.held = {job: a for job, a in self.held.items() if job in known}
+        self.held, away = going_on(self.held, snapshot)
         kinds = {node.id: node.gpu_type for node in snapshot.nodes}
         ends = {}
         for job, a in self.held.items():
@@ -52,7 +53,9 @@ class Backfilling(ABC):
             ends[job] = snapshot.now_s + left
         queue = sorted((job for job in known.values() if job.id not in self.held), key=lambda job: job.submit_s)
         self.held |= {a.job: a for a in self.started(snapshot, queue, ends)}
-        return AllocationSchedule(assignments=tuple(self.held.values()))
+        decision = AllocationSchedule(assignments=tuple(self.held.values()))
+        self.held |= away
+        return decision
 
     @abstractmethod
     def started(self, snapshot: AllocationInstance, queue: list[Job], ends: dict[str, float]) -> list[Assignment]:
@@ -115,13 +118,14 @@ class EasyBackfilling(Backfilling):
             return begun
         kept = reserve(snapshot, head, free, chain(self.held.values(), begun), ends)
         where, spare = kinds[kept.node], kept.spare
-        room[where] = _room(snapshot, free, where, kept.node)
+        if kept.node >= 0:  # else the nodes that it asks for are away, and nobody can delay it
+            room[where] = _room(snapshot, free, where, kept.node)
         for job in waiting:
             if not idle:
                 break
             asked = self.request(snapshot, job)
             n = _fitting(room, asked)
-            if n is None and where in asked.time_s and asked.gpus <= free[kept.node]:
+            if n is None and kept.node >= 0 and where in asked.time_s and asked.gpus <= free[kept.node]:
                 in_time = now + asked.time_s[where] <= kept.time_s
                 if in_time or asked.gpus <= spare:
                     n, spare = kept.node, spare if in_time else spare - asked.gpus
@@ -137,7 +141,7 @@ def reserve(
     running: Iterable[Assignment],
     ends: dict[str, float],
 ) -> Reservation:
-    """The earliest time at which a node has what is asked for, the node with the least to spare of several.
+    """The earliest time at which a node has what is asked for, the node with the least to spare of several; -1 for none.
 
     Parameters
     ----------
@@ -168,7 +172,7 @@ def _room(snapshot: AllocationInstance, free: list[int], kind: str, without: int
 def _fitting(room: dict[str, Nodes], asked: Request) -> int | None:
     """Take a node that fits now, of the type that is liked best, with the least room."""
     for kind in asked.time_s:
-        found = room[kind].take(asked.gpus)
+        found = room[kind].take(asked.gpus) if kind in room else None
         if found is not None:
             left, node = found
             room[kind].put(left - asked.gpus, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
-from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.allocation import AllocationInstance, Job, Node
 from optsched.rolling.allocation.backfilling import Backfilling, Held
 from optsched.rolling.allocation.timeline import Timeline
 from optsched.rolling.memory import recalled
@@ -42,14 +42,17 @@ class ConservativeBackfilling(Backfilling):
         super().reset(seed)
         self.booked: dict[str, Booking] = {}
         self.lines: list[Timeline] | None = None
+        self.nodes: tuple[Node, ...] | None = None
 
     def started(self, snapshot: AllocationInstance, queue: list[Job], ends: dict[str, float]) -> list[Assignment]:
         """Jobs whose time has come; first, what has been submitted is given a time."""
         now = snapshot.now_s
         alive = {job.id for job in queue} | ends.keys()
         self.booked = {job: b for job, b in self.booked.items() if job in alive}
-        if any(not same(end, self.booked[job].end_s) for job, end in ends.items()):
-            self._again(snapshot, ends)  # somebody else has decided in between
+        moved = self.nodes not in (None, snapshot.nodes)
+        if moved or any(job not in self.booked or not same(end, self.booked[job].end_s) for job, end in ends.items()):
+            self._again(snapshot, ends)  # somebody else has decided in between, or nodes have come or gone
+        self.nodes = snapshot.nodes
         self._draw(snapshot)
         for job in queue:
             if job.id not in self.booked:
@@ -57,7 +60,8 @@ class ConservativeBackfilling(Backfilling):
         free = self.free(snapshot)
         begun = []
         for job in queue:
-            b = self.booked[job.id]
+            if (b := self.booked.get(job.id)) is None:
+                continue
             name = snapshot.nodes[b.node].id
             if (b.start_s <= now or same(b.start_s, now)) and b.gpus <= free[name]:
                 free[name] -= b.gpus
@@ -92,6 +96,8 @@ class ConservativeBackfilling(Backfilling):
                 if found is not None:
                     best = min(best, (found[0], liking[node.gpu_type], found[1], n))
         start_s, _, _, n = best
+        if start_s == inf:
+            return  # the nodes that it asks for are away
         end_s = start_s + times[snapshot.nodes[n].gpu_type]
         self.booked[job.id] = Booking(n, gpus, start_s, end_s)
         self.lines[n].book(start_s, end_s, gpus)

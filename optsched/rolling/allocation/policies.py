@@ -15,6 +15,7 @@ from optsched.rl.trained import shipped
 from optsched.rolling.allocation.agents import agent_policy
 from optsched.rolling.allocation.backfilling import Backfilling, EasyBackfilling
 from optsched.rolling.allocation.conservative import ConservativeBackfilling
+from optsched.rolling.allocation.holding import going_on
 from optsched.rolling.allocation.portfolio import Portfolio
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Factory, ParametricFactory, Policy, Settings, heuristic_policy
@@ -34,10 +35,9 @@ class NonPreemptive:
 
     def decide(self, snapshot: AllocationInstance) -> AllocationSchedule:
         """What runs goes on; the rest is placed in order."""
-        alive = {job.id for job in snapshot.known_jobs}
-        self.held = {job: a for job, a in self.held.items() if job in alive}
-        decision = dispatch(snapshot, self.order, self.held)
-        self.held = {a.job: a for a in decision.assignments}
+        running, away = going_on(self.held, snapshot)
+        decision = dispatch(snapshot, self.order, running)
+        self.held = away | {a.job: a for a in decision.assignments}
         return decision
 
     def state(self) -> list[dict[str, object]]:
@@ -89,8 +89,8 @@ def _backfilling(name: str, rule: type[Backfilling], settings: Settings) -> Back
 def shift_plan(plan: Decided, snapshot: AllocationInstance, passed_s: float) -> AllocationSchedule:
     """The assignments of the jobs that are still there."""
     assert isinstance(plan, AllocationSchedule)
-    alive = {job.id for job in snapshot.known_jobs}
-    return AllocationSchedule(assignments=tuple(a for a in plan.assignments if a.job in alive))
+    running, _ = going_on({a.job: a for a in plan.assignments}, snapshot)
+    return AllocationSchedule(assignments=tuple(running.values()))
 
 
 FALLBACK = priced_dispatch  # it never idles

@@ -17,6 +17,7 @@ import numpy as np
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Data, Floats
+from optsched.rolling.allocation.holding import Held, going_on
 from optsched.rolling.allocation.outlook import Kept, Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
 from optsched.rolling.memory import recalled
@@ -82,21 +83,22 @@ class Portfolio:
     def decide(self, snapshot: AllocationInstance) -> AllocationSchedule:
         """What the rule does now that serves best from here on."""
         spare = None if self.budget_s is None else Spare(Clock(), SHARE * self.budget_s)
-        self._observe(snapshot)
+        away = self._observe(snapshot)
         rules = RULES + KEEPING if snapshot.migration_cost_s else RULES
         if len(snapshot.known_jobs):
             self.last = self._best(snapshot, rules, spare)
         decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
         self.held = {a.job: a for a in decision.assignments}
         self.begun |= self.held.keys()
+        self.held |= away
         return decision
 
-    def _observe(self, snapshot: AllocationInstance) -> None:
-        """Who is new, and who is gone."""
+    def _observe(self, snapshot: AllocationInstance) -> Held:
+        """Who is new, and who is gone; what is out of sight."""
         self.outlook.observe(snapshot)
-        there = {job.id for job in snapshot.known_jobs}
-        self.held = {job: a for job, a in self.held.items() if job in there}
-        self.begun &= there
+        self.held, away = going_on(self.held, snapshot)
+        self.begun &= {job.id for job in snapshot.known_jobs} | away.keys()
+        return away
 
     def _best(self, snapshot: AllocationInstance, rules: tuple[Bidding, ...], spare: Spare | None) -> int:
         """Which rule has the least mean cost; the last one where none is clearly better, or all do the same now."""

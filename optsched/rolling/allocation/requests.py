@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from optsched.instances.allocation import AllocationInstance, Job
+from optsched.instances.allocation import AllocationInstance, Job, Node
 
 
 class Request(NamedTuple):
@@ -15,7 +15,7 @@ class Request(NamedTuple):
 
 
 class Requests:
-    """The request of every job, made once.
+    """The request of every job, made once, and anew where nodes have come or gone.
 
     Backfilling knows rigid jobs, here jobs are moldable: so each asks for the GPUs of the configuration that the other rules of
     the family like best at its submission (ANDREAS, section IV-B): the cheapest that meets its due date if it is started at
@@ -23,13 +23,14 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self.most: dict[str, int] = {}
+        self.nodes: tuple[Node, ...] = ()
         self.made: dict[str, Request] = {}
 
     def __call__(self, instance: AllocationInstance, job: Job) -> Request:
         """The request of a job that has not started."""
+        if instance.nodes is not self.nodes:
+            self.nodes, self.most, self.made = instance.nodes, largest_nodes(instance), {}
         if job.id not in self.made:
-            self.most = self.most or largest_nodes(instance)
             self.made[job.id] = self._made(instance, job)
         return self.made[job.id]
 

@@ -9,10 +9,13 @@ from math import inf
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.rolling.allocation.match_running import match_running_nodes
+from optsched.rolling.allocation.troubles import Troubles, runs_on
+from optsched.rolling.estimates import corrected, multiples
 from optsched.rolling.forecast import Forecast, perfect
 from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Decided, Run
 from optsched.schedules.allocation import check as violations
+from optsched.schedules.allocation.history import WORK_TOLERANCE
 from optsched.schedules.base import Violation
 
 FINISHED = 1e-9  # of a job's work
@@ -27,18 +30,20 @@ class _Running:
     start_s: float
     useful_from_s: float
     time_s: float
+    left: float  # of its work when it was started here
 
 
 class AllocationSimulator:
     """The truth of a replay: `snapshot` shows what may be known now, `apply` carries a decision out until the next event.
 
-    Events: a job is submitted, a job ends, and every `period_s` while work is pending. Where nothing runs although jobs
-    wait, time goes on by the instance's scheduling interval.
+    Events: a job is submitted, a job ends, every `period_s` while work is pending, and what goes wrong. Where nothing runs
+    although jobs wait, time goes on by the instance's scheduling interval. A snapshot shows the nodes that there are, without
+    those that drain and what runs there, and the jobs that one of them can run.
 
     Attributes
     ----------
     now_s : the present. event : what made this a time to decide. preemptions : running jobs sent back to the queue.
-    migrations : running jobs moved or resized.
+    migrations : running jobs moved or resized. killed : runs that a failure has ended. gone : jobs cancelled before their end.
     """
 
     def __init__(
@@ -51,6 +56,11 @@ class AllocationSimulator:
             stuck = instance.jobs[int((~fits).argmax())].id
             raise OptschedError(f"job {stuck!r} fits on no node: a replay would never end")
         self.truth, self.period_s = instance, period_s
+        multiple = multiples(instance, instance.jobs, seed)
+        believed = [] if multiple is None else multiple.tolist()
+        self.believed = {job.id: m for job, m in zip(instance.jobs, believed, strict=bool(believed))}
+        self.troubles = Troubles(instance)
+        self.killed, self.gone = 0, 0
         self.event, self.stalled = "submitted", False
         self.kind = {node.id: node.gpu_type for node in instance.nodes}
         self.left = {job.id: 1.0 for job in instance.jobs}
@@ -66,11 +76,29 @@ class AllocationSimulator:
         self._submit()
 
     def due(self) -> bool:
-        """Until all work is done; time has come to the next event already."""
+        """Until all work is done; time has come to the next event already, or goes on to where there is something to decide."""
+        while self.unfinished and self.truth.events is not None and not self._open():
+            self._advance()
         return self.unfinished > 0
+
+    def _open(self) -> list[Job]:
+        """The known jobs that can be decided about: those that run on no node that drains, and can run on one that is there."""
+        nodes = {node.id: node for node in self.troubles.nodes}
+        held = {job for job, run in self.running.items() if run.node not in nodes}
+        most: dict[str, int] = {}
+        for node in nodes.values():
+            most[node.gpu_type] = max(node.gpus, most.get(node.gpu_type, 0))
+        jobs = [self.truth.jobs[j] for j in self.known]
+        return [job for job in jobs if job.id not in held and runs_on(job, most)]
 
     def _submit(self) -> None:
         jobs = self.truth.jobs
+        for kind, who in self.troubles.until(self.now_s):
+            if kind == "cancelled" and who in self.left:
+                self._cancel(who)
+            elif kind == "failed":
+                for job in [job for job, run in self.running.items() if run.node == who]:
+                    self._kill(job)
         while self.come < len(self.order) and jobs[self.order[self.come]].submit_s <= self.now_s:
             insort(self.known, self.order[self.come])
             self.come += 1
@@ -79,16 +107,27 @@ class AllocationSimulator:
         """The submitted unfinished jobs with their remaining times, or None when all work is done."""
         if not self.due():
             return None
-        known = [self.truth.jobs[j] for j in self.known]
-        jobs = tuple([self._remaining(job) if job.id in self.started else job for job in known])
-        return self.truth.model_copy(update={"now_s": self.now_s, "jobs": jobs, "meta": {}, "name": SNAPSHOT})
+        if self.truth.events is None:
+            known, nodes = [self.truth.jobs[j] for j in self.known], self.truth.nodes
+        else:
+            known, nodes = self._open(), self.troubles.nodes
+        jobs = tuple([self._remaining(job) if job.id in self.started or self.believed else job for job in known])
+        shown: dict[str, object] = {"now_s": self.now_s, "jobs": jobs, "nodes": nodes, "meta": {}, "name": SNAPSHOT}
+        return self.truth.model_copy(update=shown | {"events": None})
 
     def _remaining(self, job: Job) -> Job:
-        left = self.left[job.id]
-        if left == 1.0:
+        left = self._left(job.id)
+        if left == 1.0 and not self.believed:
             return job
         times = {kind: tuple(None if t is None else t * left for t in ts) for kind, ts in job.time_s.items()}
-        return job.model_copy(update={"time_s": times})
+        return job.model_copy(update={"time_s": times, "estimate": None})
+
+    def _left(self, job: str) -> float:
+        """What is believed to be left of a job's work, as a multiple of all of it."""
+        left = self.left[job]
+        if job not in self.believed:
+            return left
+        return corrected(self.believed[job], 1.0 - left) - (1.0 - left)
 
     def refuses(self, snapshot: AllocationInstance, decision: Decided) -> list[Violation]:
         """Why a decision cannot be carried out. That all nodes are in use is the proxy's wish, not the cluster's rule."""
@@ -106,8 +145,10 @@ class AllocationSimulator:
     def apply(self, decision: Decided) -> list[Told]:
         """Start, stop and move jobs as decided, then go to the next event."""
         done: list[Told] = []
-        here = {job: (r.node, r.gpus) for job, r in self.running.items()}
-        wanted = {a.job: (a.node, a.gpus) for a in match_running_nodes(self.truth, _snapshot(decision), here).assignments}
+        there = {node.id for node in self.troubles.nodes}
+        here = {job: (r.node, r.gpus) for job, r in self.running.items() if r.node in there}
+        cluster = self.truth if self.truth.events is None else self.truth.model_copy(update={"nodes": self.troubles.nodes})
+        wanted = {a.job: (a.node, a.gpus) for a in match_running_nodes(cluster, _snapshot(decision), here).assignments}
         for job, place in here.items():
             if wanted.get(job) != place:
                 self._stop(job)
@@ -119,7 +160,7 @@ class AllocationSimulator:
                 lost = self.truth.migration_cost_s if job in self.started else 0.0
                 time = self.jobs[job].time_s[self.kind[node]][gpus - 1]
                 assert time is not None
-                self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time)
+                self.running[job] = _Running(node, gpus, self.now_s, self.now_s + lost, time, self.left[job])
                 self.started.add(job)
                 done.append({"job": job, "node": node, "gpus": gpus})
         self.stalled = not self._advance()
@@ -130,11 +171,33 @@ class AllocationSimulator:
         if self.now_s > run.start_s:
             self.runs.append(Run(job=job, node=run.node, gpus=run.gpus, start_s=run.start_s, end_s=self.now_s))
 
+    def _kill(self, job: str) -> None:
+        """Its node has failed: what it has done there is lost, but for what the referee takes for the end."""
+        self.killed += 1
+        self.left[job] = self.running[job].left if self.left[job] > WORK_TOLERANCE else 0.0
+        self._stop(job)
+        if not self.left[job]:
+            self.known = [j for j in self.known if self.truth.jobs[j].id != job]
+
+    def _cancel(self, job: str) -> None:
+        """Nobody wants it any more; void where it has ended."""
+        if not self.left[job]:
+            return
+        self.gone += 1
+        self.left[job] = 0.0
+        if job in self.running:
+            self._stop(job)
+        self.known = [j for j in self.known if self.truth.jobs[j].id != job]
+        self.order = [j for i, j in enumerate(self.order) if i < self.come or self.truth.jobs[j].id != job]
+
     def _advance(self) -> bool:
         """Go to the next event; whether work was done until then."""
         ends = {j: max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s for j, r in self.running.items()}
         coming = self.truth.jobs[self.order[self.come]].submit_s if self.come < len(self.order) else inf
         events = {"ended": min(ends.values(), default=inf), "submitted": coming}
+        events["trouble"] = self.troubles.next_s
+        if self.believed:
+            events["outlived"] = min((self._outlives(job) for job, end in ends.items()), default=inf)
         events["period"] = inf if self.period_s is None else self.now_s + self.period_s
         if min(events.values()) == inf:
             events["idle"] = self.now_s + max(1.0, self.truth.scheduling_interval_s)
@@ -146,6 +209,8 @@ class AllocationSimulator:
             progress = progress or worked > 0.0
             self.left[job] = max(0.0, self.left[job] - worked / run.time_s)
         self.now_s = until
+        if events["trouble"] == until:
+            self.event = self.event.replace("trouble", self.troubles.words)
         ended = [j for j, end in ends.items() if end <= until or self.left[j] <= FINISHED]
         for job in ended:
             self.left[job] = 0.0
@@ -154,6 +219,11 @@ class AllocationSimulator:
             self.known = [j for j in self.known if self.left[self.truth.jobs[j].id]]
         self._submit()
         return progress or bool(ended)
+
+    def _outlives(self, job: str) -> float:
+        """When a running job will have run for as long as is believed of it."""
+        run = self.running[job]
+        return max(self.now_s, run.useful_from_s) + self._left(job) * run.time_s
 
     def history(self) -> AllocationHistory:
         """What has run until now."""
@@ -175,7 +245,7 @@ class AllocationSimulator:
             "preemptions": self.preemptions,
             "migrations": self.migrations,
             "utilisation": used / max(whole, 1e-9),
-        }
+        } | ({} if self.truth.events is None else {"runs_cut": self.killed, "jobs_cancelled": self.gone})
 
 
 def _snapshot(decision: Decided) -> AllocationSchedule:

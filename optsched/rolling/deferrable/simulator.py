@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from optsched.instances.base import Floats
-from optsched.instances.deferrable import DeferrableInstance, Job
+from optsched.instances.deferrable import DIGITS, DeferrableInstance, Job
+from optsched.rolling.disturbances import Disturbances
 from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import SlotSimulator
-from optsched.schedules.deferrable import DeferrableSchedule, Start
+from optsched.schedules.deferrable import Cut, DeferrableSchedule, Start
 
 
 class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, Start]):
@@ -41,16 +42,22 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
         """Cores, one place."""
         return self.truth.capacity_cores[None, :]
 
+    def what_goes_wrong(self) -> Disturbances:
+        """What exceeds the capacity is charged, and ends nothing."""
+        return Disturbances(self.truth.outages, self.truth.cancelled, (1, self.truth.horizon))
+
     def alive(self, job: int) -> bool:
         """Its window and the horizon leave it a start."""
-        jobs = self.truth.columns
-        return self.now <= min(int(jobs.latest[job]), self.truth.horizon - int(jobs.duration[job]))
+        return self.now <= min(int(self.truth.columns.latest[job]), self.truth.horizon - int(self.expected[job]))
 
     def left(self) -> Floats:
         """Capacity believed less what runs, from the present slot on."""
         day = max(1, round(86400 / self.truth.slot_s))
-        believed = self.believed("capacity", self.capacity, self.now, day)[0]
-        return np.asarray(np.maximum(0.0, believed - self.load[0, self.now :]))
+        share, _ = self.disturbances.believed(self.now)
+        believed = self.believed("capacity", self.truth.nominal[None, :], self.now, day)[0]
+        if self.truth.outages:
+            believed = np.round(believed * share[0], DIGITS)
+        return np.asarray(np.maximum(0.0, believed - self.believed_load()[0]))
 
     def show(self) -> DeferrableInstance:
         """Capacity believed less what runs; windows from now on."""
@@ -61,7 +68,8 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
                 "meta": {},
                 "name": SNAPSHOT,
                 "forecast": None,
-                "jobs": tuple(rebased(self.truth.jobs[j], self.now) for j in self.waiting),
+                "jobs": tuple(rebased(self.truth.jobs[j], self.now, int(self.expected[j])) for j in self.waiting),
+                "events": None,
             }
         )
 
@@ -83,15 +91,19 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
 
     def history(self) -> DeferrableSchedule:
         """The starts so far."""
-        return DeferrableSchedule(starts=tuple(self.started.values()))
+        unended, horizon = self.unended(), self.truth.horizon
+        whole = [start for j, start in self.started.items() if j not in unended]
+        cut = [*self.cut, *((start, horizon) for start in unended.values())]
+        cuts = tuple(Cut(**start.__dict__, until=until) for start, until in cut)
+        return DeferrableSchedule(starts=tuple(whole), cut=cuts)
 
 
-def rebased(job: Job, now: int) -> Job:
+def rebased(job: Job, now: int, duration: int) -> Job:
     """A job as a snapshot of that slot shows it: known, its window from the slot on, and what it has waited counted."""
     return Job.model_construct(
         id=job.id,
         cores=job.cores,
-        duration=job.duration,
+        duration=duration,
         earliest=max(0, job.earliest - now),
         latest=job.latest - now,
         submitted=0,

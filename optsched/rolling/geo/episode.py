@@ -1,8 +1,8 @@
 """An episode of geo's decision rounds on the replay's simulator: what environments step through, and agents learn from.
 
 Rewards credit a job's whole utility when it starts or leaves for another site, as it will be if it starts on arrival; what
-turns out otherwise is corrected when it starts, or at the end where it never does. With what the idle system costs, an
-episode's rewards are the referee's objective.
+turns out otherwise is corrected when it starts, or as soon as it cannot any more: at the episode's end an agent would no longer
+know why. With what the idle system costs, an episode's rewards are the referee's objective.
 """
 
 from __future__ import annotations
@@ -102,10 +102,13 @@ class Episode:
         if rounds.over:
             self.simulator.apply(rounds.schedule)
             self._next()
-            if self.rounds is None:
-                earned -= sum(self.credited[j] + self.paid[j] for j in self.credited)
-                self.credited.clear()
+            earned -= self._missed()
         return earned
+
+    def _missed(self) -> float:
+        """What has been credited to jobs that left and can no longer start."""
+        waiting = set() if self.rounds is None else set(self.waiting.tolist())
+        return sum(self.credited.pop(j) + self.paid[j] for j in sorted(self.credited.keys() - waiting))
 
     def _credit(self, rounds: Rounds, done: list[tuple[int, int]]) -> float:
         if not done:

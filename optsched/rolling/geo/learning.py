@@ -42,7 +42,7 @@ class Practice:
     capacity: int = 40_000
     warm_up: int = 2_000
     updates: float = 0.3
-    explore: tuple[float, float, int] = (1.0, 0.05, 20_000)
+    explore: tuple[float, float, int] = (0.2, 0.05, 10_000)
 
 
 class SiteAgents:
@@ -168,8 +168,8 @@ class SiteAgents:
 
 
 QUICK_SAC = SacSettings(hidden=(128, 128), batch=128, actor_rate=3e-4, entropy=0.03)  # Table I's rates need ten times as long
-QUICK_DQN = DqnSettings(hidden=(128, 128), batch=128)
-TOY = Practice(capacity=5_000, warm_up=200, updates=0.5, explore=(1.0, 0.05, 1_500))
+QUICK_DQN = DqnSettings(hidden=(128, 128), gamma=0.9, batch=128, rate=2e-4)
+TOY = Practice(capacity=5_000, warm_up=200, updates=0.5, explore=(0.3, 0.05, 2_000))
 
 
 def masac(scenario: str, instances: Sequence[Instance], seed: int) -> SiteAgents:

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from optsched.instances.base import Floats, Ints
+from optsched.instances.events import whole_left
 from optsched.instances.geo import GeoInstance, Job
+from optsched.rolling.disturbances import Disturbances
 from optsched.rolling.forecast import Forecast, perfect
 from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import SlotSimulator
-from optsched.schedules.geo import GeoSchedule, Lost, Start
+from optsched.schedules.geo import Cut, GeoSchedule, Lost, Start
 
 
 class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
@@ -61,9 +63,28 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
         """GPUs by site."""
         return self.truth.capacity
 
+    def what_goes_wrong(self) -> Disturbances:
+        """At sites, and where there are to be fewer GPUs while jobs may be longer than believed."""
+        truth = self.truth
+        falls = np.flatnonzero((np.diff(truth.capacity, axis=1) < 0).any(axis=0)) + 1
+        known = [] if self.multiple is None else falls.tolist()
+        return Disturbances(truth.outages, truth.cancelled, truth.capacity.shape, known)
+
+    def overloaded(self) -> Iterable[int]:
+        """Sites with fewer GPUs than are in use."""
+        if self.now >= self.truth.horizon:
+            return ()
+        return [int(n) for n in np.flatnonzero(self.load[:, self.now] > self.capacity[:, self.now])]
+
+    def _stop(self, job: int) -> int:
+        """It is back at its source, where its data are, unless it was elsewhere from the start."""
+        if job in self.departed and self.departed[job][1] is not None:
+            del self.departed[job]
+        return super()._stop(job)
+
     def alive(self, job: int) -> bool:
         """It can still start in time at its source, or return in time from where it went."""
-        jobs, last = self.truth.columns, self.truth.horizon
+        jobs, last = self.truth.columns, self.truth.horizon - int(self.expected[job])
         if job in self.departed:
             site, _, arrival = self.departed[job]
             path = self.truth.paths.get((site, int(jobs.source[job])))
@@ -71,13 +92,13 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
                 return False
             back = path.delay_slots(jobs.model_gb[[job]], self.truth.slot_s)
             latest = int(jobs.submitted[job] + jobs.slack[job]) - back
-            return max(self.now, arrival) <= min(latest, last - int(jobs.duration[job]))
-        return self.now <= min(int(jobs.submitted[job] + jobs.slack[job]), last - int(jobs.duration[job]))
+            return max(self.now, arrival) <= min(latest, last)
+        return self.now <= min(int(jobs.submitted[job] + jobs.slack[job]), last)
 
     def show(self) -> GeoInstance:
         """GPUs left by what runs, signals as believed from the present signal slot on, slack that is left."""
         truth, ratio = self.truth, self.truth.slots_per_signal
-        left = (truth.capacity[:, self.now :] - self.load[:, self.now :]).astype(np.int64).tolist()
+        left = self.left().tolist()
         price, carbon = (self.signal(name) for name in ("price_usd_per_mwh", "carbon_g_per_kwh"))
         sites = tuple(
             site.model_copy(
@@ -98,10 +119,17 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
                 "name": SNAPSHOT,
                 "sites": sites,
                 "jobs": tuple(self._rebased(j) for j in self.waiting),
+                "events": None,
             }
         )
         shown.__dict__["paths"] = truth.paths  # the network does not change
         return shown
+
+    def left(self) -> Ints:
+        """GPUs believed less those in use, from the present slot on, shape (P, T - now)."""
+        share, shut = self.disturbances.believed(self.now)
+        capacity = whole_left(self.truth.nominal[:, self.now :], share)
+        return np.maximum(0, capacity - self.believed_load()).astype(np.int64) * (1 - shut)
 
     def signal(self, field: str) -> Floats:
         """What is believed of a signal from the present signal slot on, shape (P, T)."""
@@ -115,6 +143,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
     def _rebased(self, j: int) -> Job:
         job = self.truth.jobs[j]
         update: dict[str, object] = {"submitted": 0, "slack": job.submitted + job.slack - self.now}
+        update |= {"duration": int(self.expected[j]), "estimate": None}
         if j in self.departed:
             site, _, arrival = self.departed[j]
             update |= {"bound_for": self.truth.sites[site].id, "arrives": max(0, arrival - self.now)}
@@ -154,7 +183,11 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
             for j, (site, departure, _) in self.departed.items()
             if j not in self.started and departure is not None
         ]
-        return GeoSchedule(starts=tuple(self.started.values()), lost=tuple(lost))
+        unended, horizon = self.unended(), self.truth.horizon
+        whole = [start for j, start in self.started.items() if j not in unended]
+        ended = [(start, until) for start, until in self.cut] + [(start, horizon) for start in unended.values()]
+        cut = [Cut(**start.__dict__, until=until) for start, until in ended]
+        return GeoSchedule(starts=tuple(whole), lost=tuple(lost), cut=tuple(cut))
 
     def figures(self) -> dict[str, float]:
         """And how many ran away from their source, and how many left it in vain."""

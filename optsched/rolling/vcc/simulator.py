@@ -7,7 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.errors import OptschedError
+from optsched.instances.base import Floats
 from optsched.instances.vcc import Job, VccInstance
+from optsched.rolling.disturbances import Disturbances
+from optsched.rolling.estimates import corrected, in_slots, multiples
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import whole_slots
@@ -33,6 +36,10 @@ class VccSimulator:
             raise OptschedError(f"vcc sets a cap every slot: the period is {truth.slot_s:g} s, got {period_s:g}")
         self.truth, self.forecast, self.seed = truth, forecast, seed
         self.queue = queue(truth)
+        self.multiple = multiples(truth, truth.jobs, seed)
+        self.index = {job.id: j for j, job in enumerate(truth.jobs)} if self.multiple is not None else {}
+        self.expected = in_slots(np.array([job.duration for job in truth.jobs], dtype=np.int64), self.multiple)
+        self.disturbances = Disturbances(truth.outages, {}, (1, truth.horizon))
         self.digits = max(BELIEVED_DIGITS, truth.units.grid.digits)  # a belief needs no finer grid than the truth
         self.event = "slot"
         work = np.bincount(truth.columns.submitted, truth.fresh_ncu_h, truth.horizon)
@@ -61,7 +68,9 @@ class VccSimulator:
             return None
         noise = noise_seed(self.seed, truth, "inflexible")
         inflexible = self.forecast(truth.inflexible[None, :], now, truth.day_slots, noise)[0]
-        running = self.queue.runs_on()
+        share, _ = self.disturbances.believed(now)
+        inflexible = inflexible + (1.0 - share[0]) * truth.capacity_ncu  # what is lost is as if taken
+        running = self.queue.runs_on() if self.multiple is None else self._believed_running()
         return truth.model_copy(
             update={
                 "name": SNAPSHOT,
@@ -73,6 +82,7 @@ class VccSimulator:
                 "running_ncu": tuple(running.tolist()),
                 "allotted_ncu_h": self.queue.allotted,
                 "asked_ncu_h": float(self.asked_before[now]),
+                "events": None,
                 "jobs": tuple(self._waiting(*entry) for entry in self.queue.queued()),
             }
         )
@@ -80,7 +90,24 @@ class VccSimulator:
     def _waiting(self, index: int, left: int, evicted: bool) -> Job:
         job = self.truth.jobs[int(self.truth.queue[index])]
         waited = self.queue.now - job.submitted + job.waited
+        if self.multiple is not None:
+            done = job.duration - left
+            left = int(corrected(self.expected[self.truth.queue[index]], done)) - done
         return Job.model_construct(id=job.id, submitted=0, duration=left, ncu=job.ncu, waited=waited, evicted=evicted)
+
+    def _believed_running(self) -> Floats:
+        """Load of what runs now in the slots to come, shape (T - now,), as far as its end is known."""
+        truth, now = self.truth, self.queue.now
+        shown = truth.running[now:].copy()
+        done = np.zeros(len(truth.jobs), dtype=np.int64)
+        for piece in self.queue.pieces():
+            j = self.index[piece.job]
+            until = now if piece.until is None else piece.until
+            if piece.until is None and piece.start + truth.jobs[j].duration - done[j] > now:
+                passed = int(done[j]) + now - piece.start
+                shown[: int(corrected(self.expected[j], passed)) - passed] += truth.jobs[j].ncu
+            done[j] += until - piece.start
+        return np.asarray(np.round(shown, self.digits))
 
     def refuses(self, snapshot: VccInstance, decision: VccSchedule) -> list[Violation]:
         """Caps that are no fractions, or none at all."""

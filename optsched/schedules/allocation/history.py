@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from math import fsum
 from typing import Annotated, ClassVar, Literal
 
@@ -59,7 +60,8 @@ def evaluate(instance: AllocationInstance, history: AllocationHistory) -> Evalua
         node = instance.nodes[nodes[node_id]]
         rates = (0.0, *instance.gpu_types[node.gpu_type].node_cost_per_h)
         energy += [rates[min(used, len(rates) - 1)] * (end - start) / 3600 for start, end, used in levels]
-    ended = [(instance.jobs[j].weight_per_s, instance.jobs[j].due_s, end) for j, end in completion.items()]
+    owed = completion.keys() - _given_up(instance, history)
+    ended = [(instance.jobs[j].weight_per_s, instance.jobs[j].due_s, completion[j]) for j in completion if j in owed]
     weight, due, end_s = np.array(ended).reshape(-1, 3).T
     late = weight * beyond(due, end_s)
     return Evaluation.of({"energy": fsum(energy), "tardiness": fsum(late)}, SIGNS)
@@ -103,21 +105,59 @@ def check(instance: AllocationInstance, history: AllocationHistory) -> list[Viol
                 found.append(Violation("GPUs above the node's", None, node_id, start, used - nodes[node_id].gpus))
     for job in instance.jobs:
         found += _of_job(instance, job, sorted(by_job[job.id], key=lambda run: run.start_s))
-    return found
+    return found + list(_outages(instance, history))
+
+
+def _outages(instance: AllocationInstance, history: AllocationHistory) -> Iterator[Violation]:
+    """A node that has failed runs nothing, and one that drains starts nothing."""
+    for outage in () if instance.events is None else instance.events.outages:
+        back = np.inf if outage.back_s is None else outage.back_s
+        for run in history.runs:
+            if run.node != outage.place:
+                continue
+            if outage.kind == "fails" and run.start_s < back and run.end_s > outage.at_s:
+                yield Violation("runs on a node that has failed", run.job, run.node, max(run.start_s, outage.at_s))
+            elif outage.kind == "drains" and outage.at_s <= run.start_s < back:
+                yield Violation("starts on a node that drains", run.job, run.node, run.start_s)
+
+
+def _given_up(instance: AllocationInstance, history: AllocationHistory) -> set[int]:
+    """Indices of the jobs that were cancelled before their work was done: nothing is owed for them."""
+    by_job: dict[str, list[Run]] = defaultdict(list)
+    for run in history.runs if instance.cancelled else ():
+        by_job[run.job].append(run)
+    gone = [(j, job) for j, job in enumerate(instance.jobs) if job.id in instance.cancelled]
+    runs = {j: sorted(by_job[job.id], key=lambda run: run.start_s) for j, job in gone}
+    return {j for j, job in gone if work_done(instance, job, runs[j]) < 1 - WORK_TOLERANCE}
+
+
+def work_done(instance: AllocationInstance, job: Job, runs: list[Run]) -> float:
+    """The share of a job's work that its runs, by start, have done: those on a node that fails at their end have done none."""
+    done = 0.0
+    for i, run in enumerate(runs):
+        time = _time(job, run, instance.type_of_node)
+        lost = instance.migration_cost_s if i else 0.0
+        work = 0.0 if time is None else max(0.0, run.end_s - run.start_s - lost) / time
+        if (run.node, run.end_s) not in instance.failures or done + work >= 1 - WORK_TOLERANCE:
+            done += work
+    return done
+
+
+def _time(job: Job, run: Run, kinds: Mapping[str, str]) -> float | None:
+    """Seconds that the whole job would take as a run does it."""
+    times = job.time_s.get(kinds[run.node], ())
+    return times[run.gpus - 1] if run.gpus <= len(times) else None
 
 
 def _of_job(instance: AllocationInstance, job: Job, runs: list[Run]) -> list[Violation]:
     found = []
-    done, until, twice = 0.0, -np.inf, 0.0
-    kinds = {node.id: node.gpu_type for node in instance.nodes}
-    for i, run in enumerate(runs):
-        times = job.time_s.get(kinds[run.node], ())
-        time = times[run.gpus - 1] if run.gpus <= len(times) else None
-        if time is None:
+    until, twice, cancelled_s = -np.inf, 0.0, instance.cancelled.get(job.id, np.inf)
+    for run in runs:
+        if _time(job, run, instance.type_of_node) is None:
             found.append(Violation("job cannot run so", job.id, run.node, run.start_s, detail=f"with {run.gpus} GPUs"))
             continue
-        lost = instance.migration_cost_s if i else 0.0
-        done += max(0.0, run.end_s - run.start_s - lost) / time
+        if run.end_s > cancelled_s:
+            found.append(Violation("runs on after it was cancelled", job.id, run.node, cancelled_s, run.end_s - cancelled_s))
         if run.start_s < job.submit_s - WORK_TOLERANCE:
             found.append(Violation("runs before it is submitted", job.id, run.node, run.start_s, job.submit_s - run.start_s))
         twice += max(0.0, min(until, run.end_s) - run.start_s)
@@ -125,7 +165,8 @@ def _of_job(instance: AllocationInstance, job: Job, runs: list[Run]) -> list[Vio
         if twice > WORK_TOLERANCE:
             found.append(Violation("runs twice at a time", job.id, run.node, run.start_s, twice))
             twice = 0.0  # told
-    if not found and abs(done - 1) > WORK_TOLERANCE:
+    done = 1.0 if found else work_done(instance, job, runs)
+    if abs(done - 1) > WORK_TOLERANCE and not (done < 1 and cancelled_s < np.inf):
         rule = "work not finished" if done < 1 else "work done more than once"
         found.append(Violation(rule, job.id, amount=abs(1 - done)))
     return found

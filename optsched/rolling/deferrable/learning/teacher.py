@@ -23,7 +23,7 @@ def rest(play: Play) -> DeferrableInstance:
     truth, now = simulator.truth, simulator.now
     left = np.maximum(0.0, simulator.capacity[0, now:] - simulator.load[0, now:])
     left_over = (job for j, job in enumerate(truth.jobs) if j not in simulator.started and job.latest >= now)
-    jobs = tuple(rebased(job, now) for job in left_over)
+    jobs = tuple(rebased(job, now, job.duration) for job in left_over)
     return truth.model_copy(update={"jobs": jobs, "capacity": tuple(left.tolist()), "now": truth.now + now})
 
 
