@@ -183,10 +183,8 @@ def solve(
         Of whatever is drawn: the same seed, the same run.
     start
         A schedule to start from, or the dict of one; or a result, of which ``decomposition`` uses the prices too.
-    backend
-        A name of `backends`, for ``exact``.
-    formulation
-        Of the family, for ``exact``.
+    backend, formulation
+        A name of `backends`, and one of the family's, for ``exact``.
     options
         Of the backend or of the heuristic, by name.
     progress
@@ -285,12 +283,8 @@ def replay(
         What is believed of capacity, price and carbon, e.g. ``"perfect"``, ``"noisy:0.2"``.
     period_s
         Decide at least this often, in seconds or as text (``"15m"``), while work is pending.
-    window_s
-        How far a rolling horizon plans, likewise.
-    replan_s
-        How long it follows a plan, likewise.
-    budget_s
-        Wall time of a decision, likewise.
+    window_s, replan_s, budget_s
+        How far a rolling horizon plans, how long it follows a plan, and the wall time of a decision, likewise.
     history
         An instance of past days, for policies that learn what to expect.
     guard
@@ -301,16 +295,10 @@ def replay(
         What policies believe of durations: ``"true"``, ``"user"`` (the jobs' own `estimate`), ``"noisy:0.3"``.
     seed
         Of the policy, and of a forecast's noise.
-    log
-        Called with a row a decision, which JSON can write and which holds no wall time.
-    progress
-        Called with the same rows and what is ``left``.
-    checkpoint
-        A folder that keeps the replay, so that it can go on after it was killed.
-    every
-        Decisions between two checkpoints.
-    resume
-        Whether to go on from the checkpoint.
+    log, progress
+        Called with a row a decision, which JSON can write and which holds no wall time; `progress` also with what is ``left``.
+    checkpoint, every, resume
+        A folder that keeps the replay if it is killed, how many decisions lie between, and whether to go on from there.
     bound
         For the gap: what is proven of every schedule, online or not, in the objective's unit; a result that proves it; or
         ``"quick"``, the best that a few seconds prove, which is what the command line takes. By default there is none.
@@ -338,10 +326,8 @@ def replay(
     >>> round(optsched.replay(optsched.load("instances/armida.json"), "fifo").objective, 3)
     1.813
     """
-    from pathlib import Path
-
     from optsched.display import LOGGER, displayed, replaying
-    from optsched.instances.events import Events, laid_over
+    from optsched.instances.events import laid_over
     from optsched.judging import expect_instance
     from optsched.quantities import read_seconds, read_seed
     from optsched.result import Result
@@ -351,8 +337,7 @@ def replay(
     expect_instance(instance)
     period, window, replan, budget = map(read_seconds, (period_s, window_s, replan_s, budget_s))
     settings = Settings(window, replan, budget, history, None if guard else False)
-    given = Events.load(events) if isinstance(events, str | Path) else events
-    instance = laid_over(instance, given, estimates, events if isinstance(events, str | Path) else "events")
+    instance = laid_over(instance, events, estimates)
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 

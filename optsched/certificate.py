@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from optsched.errors import OptschedError
 from optsched.instances.base import Data, Instance
-from optsched.schedules.base import PROVEN, Evaluation
+from optsched.instances.events import A, Events, disturbed, events_of
+from optsched.instances.files import validated
+from optsched.schedules.base import PROVEN, Evaluation, Violation, differs
 
 Termination = Literal[
     "optimal", "gap_limit", "time_limit", "iteration_limit", "completed", "infeasible", "interrupted", "error"
@@ -38,6 +41,22 @@ class InstanceReference(Data):
     file: str | None = None
     parameters: dict[str, float] = Field(default_factory=dict)
     events: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, instance: Instance) -> InstanceReference:
+        """That instance."""
+        events = events_of(instance)
+        told = None if events is None else events.to_json()
+        return cls(name=instance.name, sha256=instance.sha256, parameters=instance.open_parameters(), events=told)
+
+    def restored(self, instance: A) -> A:
+        """The instance given with the events of the replay that a result is of; itself where they do not fit it."""
+        if self.events is None or instance.sha256 == self.sha256:
+            return instance
+        try:
+            return disturbed(instance, validated(Events, self.events, "events"), "events")
+        except OptschedError:
+            return instance
 
     @model_serializer(mode="wrap")
     def _brief(self, default: SerializerFunctionWrapHandler) -> dict[str, object]:
@@ -153,3 +172,10 @@ def versions(packages: Iterable[str] = ()) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def unconfirmed(claims: Mapping[str, tuple[float | None, float | None]]) -> Iterator[Violation]:
+    """Figures, by name as claimed and as the referee has them, that are not the same."""
+    for name, (claimed, true) in claims.items():
+        if (claimed is None) != (true is None) or (claimed is not None and true is not None and differs(claimed, true)):
+            yield Violation("figure that the referee does not confirm", detail=f"{name} is {claimed}, should be {true}")

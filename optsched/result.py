@@ -11,15 +11,25 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 from pydantic import Field, PrivateAttr, SerializeAsAny
 
 from optsched import report
-from optsched.certificate import InstanceReference, Origin, Proof, Termination, Timings, beats, relative_gap, settled, versions
+from optsched.certificate import (
+    InstanceReference,
+    Origin,
+    Proof,
+    Termination,
+    Timings,
+    beats,
+    relative_gap,
+    settled,
+    unconfirmed,
+    versions,
+)
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
 from optsched.instances.base import Data, Instance, NonNegative
-from optsched.instances.events import A, Events, disturbed, events_of
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
-from optsched.schedules.base import PROVEN, TOLERANCE, S, S_co, Violation, differs
+from optsched.schedules.base import PROVEN, TOLERANCE, S, S_co, Violation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +170,7 @@ class Result(Data, Generic[S_co]):
         if instance is not None:
             expect_instance(instance, "plot().savefig(FILE) writes a picture" if isinstance(instance, str | Path) else None)
         given = instance or self._origin.instance
-        given = None if given is None else self.about(given)
+        given = None if given is None else self.instance.restored(given)
         if given is None:
             raise OptschedError("this result was read from a file or made by another process: plot(instance) with its instance")
         if given.sha256 != self.instance.sha256:
@@ -199,18 +209,6 @@ class Result(Data, Generic[S_co]):
         """
         write_json(path, json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n")
 
-    def about(self, instance: A) -> A:
-        """The instance given, with what went wrong in this result's replay: what it is judged on.
-
-        Parameters
-        ----------
-        instance
-            What the result should be about; its own events, if any, are replaced.
-        """
-        if self.instance.events is None or instance.sha256 == self.instance.sha256:
-            return instance
-        return disturbed(instance, validated(Events, self.instance.events, "instance.events"), "instance.events")
-
     def verify(self, instance: Instance) -> list[Violation]:
         """Judge the whole certificate: instance, schedule, objective, components, bound, gap and digest.
 
@@ -221,11 +219,7 @@ class Result(Data, Generic[S_co]):
         """
         if self.problem != instance.problem:
             return [Violation("other problem", detail=f"result is of {self.problem}, instance of {instance.problem}")]
-        try:
-            instance = self.about(instance)
-        except OptschedError:
-            return [Violation("other instance", detail=f"the events of {self.instance.name!r} do not fit it")]
-        found = []
+        found, instance = [], self.instance.restored(instance)
         if self.instance.sha256 != instance.sha256:
             named = f"the result is about {self.instance.name!r}, sha256 {self.instance.sha256[:12]}..."
             return [Violation("other instance", detail=named)]
@@ -245,14 +239,7 @@ class Result(Data, Generic[S_co]):
         claims |= {f"components.{k}": (self.components.get(k), v) for k, v in judged.components.items()}
         claims |= {f"components.{k}": (v, None) for k, v in self.components.items() if k not in judged.components}
         claims["gap"] = (self.gap, relative_gap(self.objective, self.bound))
-        for name, (claimed, true) in claims.items():
-            if (claimed is None) != (true is None) or (claimed is not None and true is not None and differs(claimed, true)):
-                found.append(
-                    Violation(
-                        "figure that the referee does not confirm",
-                        detail=f"{name} is {claimed}, should be {true}",
-                    )
-                )
+        found += unconfirmed(claims)
         if beats(instance, judged.objective, self.bound):
             detail = f"objective {judged.objective:.9g}, bound {self.bound:.9g}"
             found.append(Violation("objective beyond its bound", detail=detail))
@@ -383,12 +370,7 @@ def certified(
     made: Result[S] = Result(
         problem=instance.problem,
         objective_kind=schedule.objective_kind if schedule is not None else None,
-        instance=InstanceReference(
-            name=instance.name,
-            sha256=instance.sha256,
-            parameters=instance.open_parameters(),
-            events=None if (events := events_of(instance)) is None else events.to_json(),
-        ),
+        instance=InstanceReference.of(instance),
         method=method,
         options=options or {},
         seed=seed,

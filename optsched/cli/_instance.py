@@ -36,13 +36,13 @@ def instance_of(result: Result, result_file: str, instance_file: str | None) -> 
     folder = Path(result_file).parent
     beside = [] if named is None else [folder / named, Path(named), folder / Path(named).name]
     if instance_file:
-        instance = result.about(_input.instance(instance_file))
+        instance = result.instance.restored(_input.instance(instance_file))
         if instance.sha256 != result.instance.sha256:
             raise InputError(_input.shown(instance_file), "", "is not the instance of this result: its sha256 differs")
         return instance
     for candidate in beside:
         with contextlib.suppress(InputError):
-            instance = result.about(load(candidate))
+            instance = result.instance.restored(load(candidate))
             if instance.sha256 == result.instance.sha256:
                 return instance
     name = result.instance.name

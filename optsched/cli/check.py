@@ -120,7 +120,7 @@ def _judged(instance: Instance, file: str) -> tuple[Instance, Schedule | None, f
         schedule = read(instance, result, file)
         return instance, schedule, None, check(instance, schedule), ""
     found = result.verify(instance)
-    instance = instance if found else result.about(instance)
+    instance = instance if found else result.instance.restored(instance)
     gap = f"bound {number(result.bound)} as the method proved it, gap {percent(result.gap)}"
     words = f"{'no bound was proven' if result.bound is None else gap}, {result.termination}"
     words += "" if result.digest else "; the file is not sealed, so an edited bound would not show"

@@ -236,6 +236,21 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
         """GPU type of each node, by the node's id."""
         return {node.id: node.gpu_type for node in self.nodes}
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where there may be outages."""
+        return tuple(node.id for node in self.nodes)
+
+    @property
+    def submissions_s(self) -> dict[str, float]:
+        """When each job is submitted, in seconds, by its id."""
+        return {job.id: job.submit_s for job in self.jobs}
+
+    @property
+    def ends_s(self) -> float:
+        """By when all jobs might have ended, in seconds."""
+        return max((max(job.due_s, job.submit_s + job.longest_s) for job in self.jobs), default=0.0)
+
     @cached_property
     def cancelled(self) -> dict[str, float]:
         """When jobs are cancelled, in seconds, by id."""

@@ -164,10 +164,25 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         grid = Grid.of(self.columns.cores, self.capacity_cores)
         return Units(grid, frozen(grid.whole(self.columns.cores)), frozen(grid.whole(self.capacity_cores)))
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where there may be outages."""
+        return (None,)
+
+    @property
+    def submissions_s(self) -> dict[str, float]:
+        """When each job is submitted, in seconds, by its id."""
+        return {job.id: job.submitted * self.slot_s for job in self.jobs}
+
+    @property
+    def ends_s(self) -> float:
+        """The horizon, in seconds."""
+        return self.horizon * self.slot_s
+
     @cached_property
     def outages(self) -> tuple[SlotOutage, ...]:
         """When there is less capacity, in slots."""
-        return outages_in_slots(self.events, [None], self.slot_s, self.horizon)
+        return outages_in_slots(self.events, self.places, self.slot_s, self.horizon)
 
     @cached_property
     def cancelled(self) -> dict[str, int]:

@@ -179,6 +179,18 @@ class Disturbed(Protocol):
     def troubles(self) -> frozenset[Trouble]:
         """What may."""
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Ids of nodes or sites; None for the only place."""
+
+    @property
+    def submissions_s(self) -> dict[str, float]:
+        """When each job is submitted, seconds from the beginning, by its id."""
+
+    @property
+    def ends_s(self) -> float:
+        """When the horizon ends, or all jobs might have ended, in seconds from the beginning."""
+
 
 A = TypeVar("A", bound=Instance)
 
@@ -211,7 +223,7 @@ def disturbed(instance: A, events: Events, where: str | Path = "events") -> A:
     except ValidationError as error:
         place, problem = describe(error.errors()[0], {})
         raise InputError(where, place, problem.removeprefix("events.")) from None
-    return instance.model_copy(update={"events": events})
+    return instance.model_copy(update={"events": None if events == Events() else events})
 
 
 def refuse_events(instance: Instance) -> None:
@@ -226,8 +238,8 @@ def refuse_events(instance: Instance) -> None:
         raise OptschedError(f"{instance.name!r} has events, which happen in a replay: methods plan without them")
 
 
-def laid_over(instance: A, events: Events | None, estimates: str | None, where: str | Path = "events") -> A:
-    """The instance with events, or with a law of estimates, or both; itself with neither.
+def laid_over(instance: A, events: Events | str | Path | None, estimates: str | None, where: str = "events") -> A:
+    """The instance with events (or those of a file), or with a law of estimates, or both; itself with neither.
 
     Raises
     ------
@@ -236,6 +248,8 @@ def laid_over(instance: A, events: Events | None, estimates: str | None, where: 
     OptschedError
         There is no such law, or the family knows no events.
     """
+    if isinstance(events, str | Path):
+        events, where = Events.load(events), str(events)
     if estimates is not None:
         sigma_of(estimates)
         events = (events or events_of(instance) or Events()).model_copy(update={"estimates": estimates})

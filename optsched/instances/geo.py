@@ -289,10 +289,25 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         """g/kWh by site and slot, shape (sites, horizon)."""
         return self._by_slot("carbon_g_per_kwh")
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where there may be outages."""
+        return tuple(site.id for site in self.sites)
+
+    @property
+    def submissions_s(self) -> dict[str, float]:
+        """When each job is submitted, in seconds, by its id."""
+        return {job.id: job.submitted * self.slot_s for job in self.jobs}
+
+    @property
+    def ends_s(self) -> float:
+        """The horizon, in seconds."""
+        return self.horizon * self.slot_s
+
     @cached_property
     def outages(self) -> tuple[SlotOutage, ...]:
         """Of sites, in slots."""
-        return outages_in_slots(self.events, [site.id for site in self.sites], self.slot_s, self.horizon)
+        return outages_in_slots(self.events, self.places, self.slot_s, self.horizon)
 
     @cached_property
     def cancelled(self) -> dict[str, int]:

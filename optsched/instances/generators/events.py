@@ -11,12 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Instance
-from optsched.instances.deferrable import DeferrableInstance
 from optsched.instances.events import Cancellation, Disturbed, Events, Kind, Outage, disturbed
-from optsched.instances.geo import GeoInstance
-from optsched.instances.vcc import VccInstance
 
 MTBF_S, REPAIR_S = 86400.0, 7200.0
 CANCELLED = 0.02
@@ -59,11 +55,12 @@ def draw_events(
         raise OptschedError("times to failure and repair are positive, and the share of cancelled jobs is from 0 to 1")
     if not isinstance(instance, Disturbed):
         raise OptschedError(f"{instance.problem} knows no events")
-    places, begin_s, end_s, submitted = _about(instance)
+    submitted, end_s = instance.submissions_s, instance.ends_s
+    begin_s = min(submitted.values(), default=0.0)
     kinds = [kind for kind in KINDS if kind in instance.troubles]
     rng = np.random.default_rng(seed)
     outages = []
-    for place in places:
+    for place in instance.places:
         time = begin_s + rng.exponential(mtbf_s)
         while time < end_s:
             kind = kinds[int(rng.integers(len(kinds)))]
@@ -79,15 +76,3 @@ def draw_events(
     made = Events(outages=tuple(outages), cancellations=tuple(gone), estimates=estimates)
     disturbed(instance, made)  # refuses what does not fit
     return made
-
-
-def _about(instance: Instance) -> tuple[Sequence[str | None], float, float, dict[str, float]]:
-    """Places, first and last second, and when jobs are submitted."""
-    if isinstance(instance, AllocationInstance):
-        ends = [max(job.due_s, job.submit_s + job.longest_s) for job in instance.jobs]
-        submitted = {job.id: job.submit_s for job in instance.jobs}
-        return [node.id for node in instance.nodes], min(submitted.values(), default=0.0), max(ends, default=0.0), submitted
-    assert isinstance(instance, GeoInstance | DeferrableInstance | VccInstance)
-    in_slots = {job.id: job.submitted * instance.slot_s for job in instance.jobs}
-    places = [site.id for site in instance.sites] if isinstance(instance, GeoInstance) else [None]
-    return places, 0.0, instance.horizon * instance.slot_s, in_slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,15 @@ class Futures:
     due_s: Floats
     weight_per_s: Floats
     time_s: Floats
+
+    def stressed(self, now_s: float, rushes: int, times: float) -> Futures:
+        """The same, but that nobody comes in the first, and in so many last ones everybody so many times as soon."""
+        submit = self.submit_s.copy()
+        submit[0, submit[0] > now_s] = np.inf
+        submit[-rushes:] = now_s + (submit[-rushes:] - now_s) / times
+        with np.errstate(invalid="ignore"):  # who never comes is never due
+            due = np.where(np.isfinite(submit), self.due_s + submit - self.submit_s, np.inf)
+        return replace(self, submit_s=submit, due_s=due)
 
 
 def futures(snapshot: AllocationInstance, kind: Ints, gpus: Ints, arrivals: Arrivals, drawn: tuple[Ints, Floats]) -> Futures:
