@@ -38,6 +38,7 @@ def draw(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Figure:
     _bars(below, instance, ordered, starts, time)
     time.frame(below, length)
     decided = f"{len(starts)} of {len(instance.jobs)} jobs run"
+    decided += f", {len(schedule.cut)} runs cut short" if schedule.cut else ""
     put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 

@@ -11,7 +11,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from optsched.analysis.heading import BESIDE, put_heading, short
-from optsched.analysis.marks import GREEN, SKY, VERMILLION
+from optsched.analysis.marks import GREEN, ORANGE, SKY, VERMILLION
 from optsched.analysis.time_axis import TimeAxis
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
@@ -36,6 +36,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     home = {job.id: job.source for job in instance.jobs}
     own = GeoSchedule(starts=tuple(start for start in schedule.starts if start.site == home[start.job]))
     used, local = load(instance, schedule), load(instance, own)
+    cut = load(instance, GeoSchedule(starts=(), cut=schedule.cut))
     shown = sorted(np.argsort(-used.sum(axis=1), kind="stable")[:MOST].tolist())
     tight = ConstrainedLayoutEngine(h_pad=0.02, hspace=0.0)
     figure = Figure(figsize=(10, 1.6 + 1.7 * len(shown)), layout=tight)
@@ -45,7 +46,7 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     edges = time.at(np.arange(instance.horizon + 1) * instance.slot_s)
     handles: dict[str, Artist] = {}
     for row, n in enumerate(shown):
-        handles |= _site(grid[2 * row], instance, n, edges, used[n], local[n])
+        handles |= _site(grid[2 * row], instance, n, edges, used[n], local[n], cut[n])
         strip = _carbon(grid[2 * row + 1], instance, n, edges)
     time.frame(grid[-1], length)
     grid[-1].tick_params(bottom=True)
@@ -56,17 +57,21 @@ def draw(instance: GeoInstance, schedule: GeoSchedule) -> Figure:
     away = sum(start.site != home[start.job] for start in schedule.starts)
     decided = f"{len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source"
     decided += f", {len(schedule.lost)} lost on the way" if schedule.lost else ""
+    decided += f", {len(schedule.cut)} runs cut short" if schedule.cut else ""
     decided += f"; the {MOST} busiest of {len(instance.sites)} sites" if len(instance.sites) > MOST else ""
     put_heading(figure, instance, schedule, evaluate(instance, schedule), decided)
     return figure
 
 
-def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, local: Ints) -> dict[str, Artist]:
+def _site(axes: Axes, instance: GeoInstance, n: int, edges: Floats, used: Ints, local: Ints, cut: Ints) -> dict[str, Artist]:
     """Draw a site; handles of the legend by label."""
     capacity = instance.capacity[n]
     axes.stairs(local, edges, fill=True, color=SKY, label="GPUs in use: jobs of the site")
-    if (used > local).any():
-        axes.stairs(used, edges, baseline=local, fill=True, color=GREEN, label="jobs of other sites")
+    whole = used - cut
+    if (whole > local).any():
+        axes.stairs(whole, edges, baseline=local, fill=True, color=GREEN, label="jobs of other sites")
+    if cut.any():
+        axes.stairs(used, edges, baseline=whole, fill=True, color=ORANGE, label="runs cut short")
     axes.stairs(capacity, edges, color="black", baseline=None, linewidth=1.2, label="capacity")
     axes.set_ylim(0, max(1, capacity.max(), used.max()) * 1.1)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))

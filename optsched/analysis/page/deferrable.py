@@ -32,7 +32,7 @@ def timeline(instance: DeferrableInstance, schedule: DeferrableSchedule) -> Time
     return Timeline(
         TimeAxis.of(instance, length, now_s=instance.now_s),
         length,
-        f"{ran} of {len(instance.jobs)} jobs run",
+        f"{ran} of {len(instance.jobs)} jobs run" + (f", {len(schedule.cut)} runs cut short" if schedule.cut else ""),
         _bars(instance, schedule),
         (Panel("Load against capacity", "cores", tuple(curves), px=190),),
     )

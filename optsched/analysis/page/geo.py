@@ -45,9 +45,10 @@ def timeline(instance: GeoInstance, schedule: GeoSchedule) -> Timeline:
     home = {job.id: job.source for job in instance.jobs}
     own = GeoSchedule(starts=tuple(start for start in schedule.starts if start.site == home[start.job]))
     used, local = load(instance, schedule), load(instance, own)
+    cut = load(instance, GeoSchedule(starts=(), cut=schedule.cut)).astype(float)
     shown = sorted(np.argsort(-used.sum(axis=1), kind="stable")[:MOST_PLACES].tolist())
     edges = slot_edges(instance.horizon, instance.slot_s)
-    panels = [_site(instance, n, edges, used[n].astype(float), local[n].astype(float)) for n in shown]
+    panels = [_site(instance, n, edges, used[n].astype(float), local[n].astype(float), cut[n]) for n in shown]
     panels += [
         _signal(instance, "Price of electricity", "USD/MWh", "price", instance.price, shown, edges),
         _signal(instance, "Carbon intensity", "g CO2/kWh", "carbon", instance.carbon, shown, edges),
@@ -55,17 +56,21 @@ def timeline(instance: GeoInstance, schedule: GeoSchedule) -> Timeline:
     away = sum(start.site != home[start.job] for start in schedule.starts)
     decided = f"{len(schedule.starts)} of {len(instance.jobs)} jobs run, {away} away from their source"
     decided += f", {len(schedule.lost)} lost on the way" if schedule.lost else ""
+    decided += f", {len(schedule.cut)} runs cut short" if schedule.cut else ""
     left_out = len(instance.sites) - len(shown)
     notes = (f"Panels are of the {MOST_PLACES} busiest of {len(instance.sites)} sites.",) if left_out else ()
     time = TimeAxis.of(instance, length, now_s=instance.now_s)
     return Timeline(time, length, decided, _bars(instance, schedule), tuple(panels), notes)
 
 
-def _site(instance: GeoInstance, n: int, edges: Floats, used: Floats, local: Floats) -> Panel:
+def _site(instance: GeoInstance, n: int, edges: Floats, used: Floats, local: Floats, cut: Floats) -> Panel:
     """GPUs in use by jobs of the site and of others."""
     curves = [Curve("jobs of the site", "load", edges, local, fill=True)]
-    if (used > local).any():
-        curves.insert(0, Curve("jobs of other sites", "other", edges, used - local, base=local, fill=True))
+    whole = used - cut
+    if (whole > local).any():
+        curves.insert(0, Curve("jobs of other sites", "other", edges, whole - local, base=local, fill=True))
+    if cut.any():
+        curves.insert(0, Curve("runs cut short", "over", edges, cut, base=whole, fill=True))
     curves.append(Curve("capacity", "capacity", edges, instance.capacity[n].astype(float)))
     return Panel(f"{instance.sites[n].id}: load against capacity", "GPUs", tuple(curves), px=110)
 
