@@ -29,7 +29,7 @@ from optsched.schedules.geo import load as in_use
 DATA = traces()
 TRACE, SIGNALS = DATA / "gpu/alibaba2020_pai_1week_1k.csv", DATA / "grid/masac_five_regions_2022-12-01_06_hourly.csv"
 POLICIES = ("local-fcfs", "price-greedy", "carbon-greedy", "best-on-arrival", "rolling", "rolling +history")
-LEARNED = ("masac", "masac bare", "geo-imitation", "geo-imitation bare")
+LEARNED = ("masac", "masac bare", "madqn", "madqn bare", "geo-imitation", "geo-imitation bare")
 FIGURES = ("share", "USD", "GPU-h", "USD/GPU-h", "g/GPU-h", "transfer USD", "overruled", "seconds")
 
 

@@ -16,8 +16,10 @@ import optsched
 import optsched.environments
 from optsched.errors import OptschedError
 from optsched.instances.generators import masac, vcc
+from optsched.rl.geo.observation import unit_usd
 from optsched.rl.geo.split import SCENARIOS, case
 from optsched.rolling.geo.environment import GeoEnv
+from optsched.rolling.geo.episode import Episode
 from optsched.rolling.geo.single import SINGLE, GeoSingleEnv
 from optsched.schedules.geo import GeoSchedule
 
@@ -50,6 +52,30 @@ def test_rewards_are_the_objective(forecast: str) -> None:
         assert not optsched.check(truth, history)
         idle = next(iter(infos.values()))["idle"]
         assert total + idle == pytest.approx(optsched.evaluate(truth, history).objective, rel=1e-9, abs=1e-9)
+
+
+def test_who_is_lost_is_told_at_once() -> None:
+    """What a job was credited with as it left is taken back when it can no longer start, not at the end of the episode."""
+    episode, total, spent, told = Episode(case(SCENARIOS["toy"], "train", 1)), 0.0, 0.0, 0
+    while episode.rounds is not None:
+        rounds, waiting = episode.rounds, set(episode.waiting.tolist())
+        assert episode.credited.keys() <= waiting
+        mine = np.flatnonzero(rounds.asked >= 0)
+        moved = rounds.rows.moved[rounds.asked[mine]]
+        away = rounds.legal.copy()
+        away[mine, 1 + mine] = away[mine[moved]] = False  # nothing ever starts: who may leaves, who has moved stays
+        before, paid = episode.sight.credits(), sum(episode.paid.values())
+        assert (before[mine[moved], 0] == -rounds.gain[rounds.asked[mine[moved]], mine[moved]] / unit_usd(rounds)).all()
+        assert (before[mine[moved], 1 + mine[moved]] == 0).all()
+        assert (before[mine[~moved], 0] == 0).all()
+        total += episode.decide(np.where(away[:, 1:].any(axis=1), 1 + away[:, 1:].argmax(axis=1), 0))
+        spent, told = sum(episode.paid.values()), told + int(moved.sum())
+        assert spent >= paid
+        outstanding = sum(worth + episode.paid[j] for j, worth in episode.credited.items())
+        assert total == pytest.approx(outstanding - spent, abs=1e-9)
+    assert told
+    assert total == pytest.approx(-spent)
+    assert spent > 0
 
 
 def test_both_views_play_the_same() -> None:

@@ -125,11 +125,16 @@ class Sight:
         return np.clip(seen, -LARGEST, LARGEST, out=seen)
 
     def credits(self) -> Floats:
-        """What each action is credited with, shape (P, 1 + P), in units of `UNIT_GPU_H` GPU-hours of revenue."""
+        """What each action is credited with, shape (P, 1 + P), in units of `UNIT_GPU_H` GPU-hours of revenue.
+
+        A job that has moved was credited with its gain as it left: its start earns nothing more, without one that is lost.
+        """
         rounds = self.rounds
         found = np.zeros((rounds.sites, 1 + rounds.sites))
         mine = np.flatnonzero(rounds.asked >= 0)
-        found[mine, 1:] = np.where(rounds.legal[mine, 1:], rounds.gain[rounds.asked[mine]], 0.0)
+        asked = rounds.asked[mine]
+        found[mine, 1:] = np.where(rounds.legal[mine, 1:], rounds.gain[asked], 0.0)
+        found[mine] -= np.where(rounds.rows.moved[asked], rounds.gain[asked, rounds.rows.at[asked]], 0.0)[:, None]
         return found / unit_usd(rounds)
 
 

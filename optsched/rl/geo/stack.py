@@ -33,6 +33,12 @@ class Stack:
         weights, bias = self.layers[-1]
         return torch.baddbmm(bias, x, weights)
 
+    def silence(self) -> None:
+        """Say zero to everything, until something has been learned."""
+        with torch.no_grad():
+            for tensor in self.layers[-1]:
+                tensor.zero_()
+
     @property
     def parameters(self) -> list[torch.Tensor]:
         """All of them."""
