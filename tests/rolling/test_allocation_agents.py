@@ -19,6 +19,7 @@ from optsched.rl.allocation.scenarios import scenario
 from optsched.rl.allocation.view import PRICE, SIZE, see
 from optsched.rl.trained import Card, Trained, file_of
 from optsched.rolling.allocation.agents import AgentPolicy, GuardedAgent, agent_policy
+from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.ledger import Ledger
 from optsched.rolling.allocation.simulator import AllocationSimulator
 from optsched.rolling.loop import replay
@@ -145,6 +146,27 @@ def test_the_guard_keeps_a_bad_policy_near_the_rule() -> None:
     assert bare > 5 * rule
     assert guarded.objective - rule < 0.2 * (bare - rule)
     assert "its guard let a rule decide" in str(guarded.message)
+
+
+def test_futures_under_stress_by_hand() -> None:
+    """At 10 s one job is known and another comes at 16 s, due 20 s later: in the first nobody comes, in the last at 12 s."""
+    drawn = Futures(
+        submit_s=np.tile([10.0, 16.0, np.inf], (3, 1)),
+        due_s=np.tile([50.0, 36.0, np.inf], (3, 1)),
+        weight_per_s=np.ones((3, 3)),
+        time_s=np.ones((3, 3, 1)),
+    )
+    stressed = drawn.stressed(10.0, rushes=1, times=3.0)
+    np.testing.assert_array_equal(stressed.submit_s, [[10, np.inf, np.inf], [10, 16, np.inf], [10, 12, np.inf]])
+    np.testing.assert_array_equal(stressed.due_s, [[50, np.inf, np.inf], [50, 36, np.inf], [50, 32, np.inf]])
+
+
+def test_small_gains_are_not_worth_another_history() -> None:
+    """A price a little off the rule's decides otherwise now and then, and saves less than it may cost by bad luck."""
+    instance = andreas(nodes=4, jobs=40, seed=6)
+    rule = replay(instance, "priced").objective
+    assert replay(instance, AgentPolicy(at(1.1 * PRICE))).objective != rule
+    assert replay(instance, GuardedAgent(at(1.1 * PRICE))).objective == rule
 
 
 def test_where_work_is_lost_the_rule_decides() -> None:

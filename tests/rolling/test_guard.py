@@ -17,8 +17,9 @@ from optsched.rl.vcc.agent import shipped
 from optsched.rl.vcc.page import SIZE
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
+from optsched.rolling.vcc.account import RULE, Account
 from optsched.rolling.vcc.beside import Beside
-from optsched.rolling.vcc.guard import GuardedAgent
+from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
 from optsched.rolling.vcc.policies import AgentPolicy
 from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.schedules.vcc import VccSchedule
@@ -74,6 +75,45 @@ def test_what_is_foreseen_by_hand() -> None:
     assert list(account.waiting) == [(2.0, 1, 0)]
 
 
+def dearer_at_first() -> VccInstance:
+    """Two NCU for an hour: next hour they cost a fifth more, and in three hours a tenth."""
+    job = Job(id="a", submitted=0, duration=1, ncu=2.0)
+    return VccInstance(
+        name="x", capacity_ncu=7.0, carbon_kg_per_kwh=(1.0, 1.2, 1.2, 0.1), inflexible_ncu=(0.0,) * 4, jobs=(job,)
+    )
+
+
+@pytest.mark.parametrize(("holds", "cap"), [((1,), RULE), ((1, 3), 0.0)])
+def test_who_waits_may_wait_for_hours(holds: tuple[int, ...], cap: float) -> None:
+    """Judged as if the rule decided from the next hour on, waiting would never begin."""
+    snapshot = dearer_at_first()
+    account = Account(holds=holds)
+    account.observe(snapshot)
+    assert account.cheapest(snapshot, 0.0) == cap
+
+
+def test_a_day_that_has_begun_may_ask_for_more() -> None:
+    """Two NCU-hours in the first hour are 2/7 of the room, and 6/7, should the day ask for three times that."""
+    snapshot = dearer_at_first()
+    told = []
+    for early in (1.0, 3.0):
+        account = Account(early=early)
+        account.observe(snapshot)
+        told.append(account.crowded(snapshot))
+    assert told == [False, True]
+
+
+def test_in_the_first_hours_the_rule_decides() -> None:
+    simulator, guarded = VccSimulator(vcc(days=2, jobs=100, load=0.1, seed=SEEDS[0])), GuardedAgent(always(0.02))
+    for _ in range(int(FIRST_H) - 1):
+        snapshot = simulator.snapshot()
+        assert snapshot is not None
+        decision = guarded.decide(snapshot)
+        assert decision.cap == (RULE,)
+        assert guarded.overruled
+        simulator.apply(decision)
+
+
 @pytest.mark.parametrize("load", [0.15, 0.6, 0.9])
 @pytest.mark.parametrize("cap", [0.0, 0.02, 0.3])
 def test_no_agent_is_far_behind_its_rule(cap: float, load: float) -> None:
@@ -107,7 +147,7 @@ def test_shipped_agents_come_with_a_guard(name: str) -> None:
     assert held.objective is not None
     assert held.objective <= rule.objective * (1 + FEW)
     overruled = held.options["figures"]["overruled"]
-    assert 24 <= overruled <= instance.horizon
+    assert FIRST_H <= overruled <= instance.horizon
     assert f"its guard let a rule decide {overruled} of {instance.horizon} times" in (held.message or "")
     assert bare.options["figures"]["overruled"] == 0
     assert bare.options["guard"] is False

@@ -1,7 +1,8 @@
 """Learned policies of allocation, bare and with a guard that lets a rule decide where they do worse or have never been.
 
 The guard plays the learned decision and the rule's (`priced`) out, the rule following in both, under the same futures drawn
-from what has come. The rule decides where the learned decision does not save anything in the mean.
+from what has come, and under some in which all come in a rush. The learned decision has to be worth it in the mean, and no
+loss in any of them: else the rule decides.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.allocation import AllocationSchedule
 
 FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
-SAMPLES = 16  # futures
+USUAL_ONES, RUSHES = 8, 4  # futures as they are drawn, and in a rush
+SAMPLES = USUAL_ONES + RUSHES
+RUSH = 3.0  # times as soon as drawn
 STEPS = 60  # decisions in each
-SURE = 0.5  # standard errors by which a learned decision must be ahead
+SURE = 1.0  # standard errors by which a learned decision must be ahead in the usual ones,
+WORTH = 0.1  # and by so much of what is to come: any other decision changes all that follows, and that is partly luck
+LOSS = 0.02  # of what is to come, in the worst of all futures
 
 
 def agent_policy(name: str, settings: Settings) -> Policy[AllocationInstance, AllocationSchedule]:
@@ -106,7 +111,8 @@ class GuardedAgent:
         """Whether that decision is not foreseen to cost less than the rule's, the rule following in both."""
         if wanted == safe:
             return False
-        cluster, ahead = self.outlook.ahead(snapshot, SAMPLES)
+        cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
+        ahead = drawn.stressed(snapshot.now_s, RUSHES, RUSH)
         ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in (wanted, safe)]
         known = len(snapshot.known_jobs)
         present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
@@ -114,8 +120,10 @@ class GuardedAgent:
         lanes = Playout(cluster, ahead, snapshot.now_s, present, [USUAL] * len(samples), samples)
         costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
         assert costs is not None  # nothing limits the time
-        saved = costs[SAMPLES:] - costs[:SAMPLES]
-        return not saved.mean() > SURE * saved.std() / np.sqrt(SAMPLES)
+        learned, rule = costs.reshape(2, SAMPLES)
+        saved = (rule - learned)[:USUAL_ONES]
+        least = max(SURE * saved.std() / np.sqrt(USUAL_ONES), WORTH * rule[:USUAL_ONES].mean())
+        return not (saved.mean() > least and (learned <= (1 + LOSS) * rule).all())
 
     def state(self) -> dict[str, object]:
         """What has been seen, and who decides."""

@@ -40,23 +40,37 @@ class Account:
         So many past days are futures, equally likely.
     surge
         Besides, all jobs of the largest of them so many times; 0: not.
+    holds
+        Slots for which a cap that is wanted may last before a rule decides: who waits for cleaner hours, waits for some.
+    usual
+        So many past days say, by their median, what a day asks for: one crowded day is none of many.
+    early
+        Before a whole day has been seen it may ask for so many times what the slots so far say.
     kept
         To go on from.
     """
 
-    def __init__(self, days: int = 1, surge: int = 0, kept: Kept | None = None) -> None:
-        self.days, self.surge = days, surge
+    def __init__(
+        self,
+        days: int = 1,
+        surge: int = 0,
+        kept: Kept | None = None,
+        holds: tuple[int, ...] = (1,),
+        usual: int = 1,
+        early: float = 1.0,
+    ) -> None:
+        self.days, self.surge, self.holds, self.usual, self.early = days, surge, holds, usual, early
         self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
         self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
 
-    def observe(self, snapshot: VccInstance) -> bool:
-        """What has been submitted; whether a whole day has been seen."""
+    def observe(self, snapshot: VccInstance) -> float:
+        """What has been submitted; hours that are remembered."""
         now, day = snapshot.now, snapshot.day_slots
         jobs = [(job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited]
-        self.seen = [*self.seen, tuple(jobs)][-self.days * day :]
+        self.seen = [*self.seen, tuple(jobs)][-max(self.days, self.usual) * day :]
         for side in (self.own, self.rule):
             side.join(now, jobs)
-        return len(self.seen) >= day
+        return len(self.seen) * snapshot.slot_h
 
     def settle(self, snapshot: VccInstance, cap: float) -> None:
         """That cap is set, and the rule sets its own."""
@@ -71,7 +85,8 @@ class Account:
     def _share(self, snapshot: VccInstance) -> float:
         """Of what the inflexible load leaves in a day, what a day asks for."""
         day = snapshot.day_slots
-        asked = _work(self.seen[-day:]) * max(1.0, day / len(self.seen))
+        past = [_work(jobs) for jobs in self._past(day, self.usual)]
+        asked = float(np.median(past)) if past else _work(self.seen) * self.early * day / len(self.seen)
         room = day * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).mean())
         return asked / room if room else float("inf") if asked else 0.0
 
@@ -85,17 +100,21 @@ class Account:
         if share <= CALM:
             rules.append(threshold_cap(snapshot)[:slots])
         futures = self._futures(snapshot, slots)
-        first = [] if wanted is None else [np.concatenate([[wanted], rule[1:]]) for rule in rules]
+        holds = () if wanted is None else self.holds
+        first = [np.concatenate([np.full(min(hold, slots), wanted), rule[hold:]]) for hold in holds for rule in rules]
         paths = [*first, *rules]
         costs = [sum(self.own.foreseen(snapshot, path, coming) for coming in futures) for path in paths]
         best = int(np.argmin(costs))
         alone = sum(self.rule.foreseen(snapshot, rules[0], coming) for coming in futures)
         return RULE if costs[best] > alone else float(paths[best][0])
 
+    def _past(self, day: int, count: int) -> list[list[tuple[Waiting, ...]]]:
+        """What the last so many whole days have submitted, slot by slot, the last one first."""
+        return [self.seen[first : first + day] for first in range(len(self.seen) - day, -1, -day)][:count]
+
     def _futures(self, snapshot: VccInstance, ahead: int) -> list[list[list[Waiting]]]:
         """What the slots to come may submit, shape (futures, slots, jobs): the present one's jobs have come."""
-        day, end = snapshot.day_slots, len(self.seen)
-        past = [self.seen[first : first + day] for first in range(end - day, -1, -day)] or [self.seen]
+        past = self._past(snapshot.day_slots, self.days) or [self.seen]
         most = max(past, key=_work)
 
         def again(jobs: Sequence[tuple[Waiting, ...]], times: int) -> list[list[Waiting]]:

@@ -14,6 +14,11 @@ from optsched.rolling.memory import recalled
 from optsched.rolling.vcc.account import RULE, Account, Kept
 from optsched.schedules.vcc import VccSchedule
 
+FIRST_H = 6.0  # hours in which the rule decides: nothing is known yet
+HOLDS = (1, 3, 6, 12)  # slots
+USUAL = 4  # days
+EARLY = 3.0  # times: a night says little of the day after it
+
 
 class Memory(Data):
     """What a guarded agent remembers."""
@@ -41,7 +46,7 @@ class GuardedAgent:
         """No cap yet, and nothing spent."""
         self.cap = 0.0
         self.overruled = False
-        self.account = Account()
+        self.account = Account(holds=HOLDS, usual=USUAL, early=EARLY)
         self.past = Past()
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
@@ -50,7 +55,7 @@ class GuardedAgent:
         if snapshot.preempt:  # agents are trained without evictions, and the account knows none
             self.overruled = True
             return VccSchedule(cap=(RULE,), starts=())
-        known = self.account.observe(snapshot)
+        known = self.account.observe(snapshot) >= FIRST_H
         wanted, at_home = self.agent.cap(snapshot, self.past, self.cap), self.agent.at_home(snapshot, self.past, self.cap)
         self.cap = self.account.cheapest(snapshot, wanted if at_home else None) if known else RULE
         self.overruled = not (known and at_home) or self.cap != wanted
@@ -75,4 +80,5 @@ class GuardedAgent:
         """
         kept = recalled(Memory, state)
         self.agent.expect(kept.agent)
-        self.cap, self.past, self.account = kept.cap, kept.past, Account(kept=kept.account)
+        self.cap, self.past = kept.cap, kept.past
+        self.account = Account(kept=kept.account, holds=HOLDS, usual=USUAL, early=EARLY)
