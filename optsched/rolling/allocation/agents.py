@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.heuristics.allocation.priced import USUAL, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Data
+from optsched.instances.base import Data, Floats
 from optsched.rl.allocation.pricer import Pricer, bids
 from optsched.rl.allocation.scores import carried_out
 from optsched.rl.allocation.view import see
@@ -64,6 +64,13 @@ class AgentPolicy:
         OptschedError : it was another agent.
         """
         self.pricer.trained.expect(recalled(str, state))
+
+
+def worth(learned: Floats, rule: Floats) -> bool:
+    """Whether a learned decision saves enough by what it and the rule's cost, by future, shape (SAMPLES,)."""
+    saved = (rule - learned)[:USUAL_ONES]
+    least = max(SURE * saved.std() / np.sqrt(USUAL_ONES), WORTH * rule[:USUAL_ONES].mean())
+    return bool(saved.mean() > least and (learned <= (1 + LOSS) * rule).all())
 
 
 class Memory(Data):
@@ -120,10 +127,7 @@ class GuardedAgent:
         lanes = Playout(cluster, ahead, snapshot.now_s, present, [USUAL] * len(samples), samples)
         costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
         assert costs is not None  # nothing limits the time
-        learned, rule = costs.reshape(2, SAMPLES)
-        saved = (rule - learned)[:USUAL_ONES]
-        least = max(SURE * saved.std() / np.sqrt(USUAL_ONES), WORTH * rule[:USUAL_ONES].mean())
-        return not (saved.mean() > least and (learned <= (1 + LOSS) * rule).all())
+        return not worth(*costs.reshape(2, SAMPLES))
 
     def state(self) -> dict[str, object]:
         """What has been seen, and who decides."""
