@@ -4,6 +4,7 @@
     python benchmarks/scale.py --cases geo-1.0 --seconds 600 --methods decomposition --seeds 3
     python benchmarks/scale.py --cases jobs-2k jobs-20k jobs-200k hours-17 hours-168 --methods decomposition greedy
     python benchmarks/scale.py --cases nodes-100 nodes-1000 nodes-8gpus --methods auto greedy
+    python benchmarks/scale.py --cases azure-all geo-wide --seconds 600 --methods decomposition   # 25 minutes
 
 In out/benchmarks, which git ignores (benchmarks/results with --record): scale.csv (a row a run, appended), scale-trace.csv (gap
 over time), scale.png (gap against time of this call), and best_known.json: the best value and bound of every instance, by whom
@@ -61,6 +62,8 @@ CASES = {
     "azure-20k": azure(20_000, 48),
     "azure-20k-wide": azure(20_000, 48, slack=2.0),
     "azure-200k": azure(200_000, 168),
+    "azure-all": azure(10**9, 168),
+    "geo-wide": [str(Path(__file__).with_name("wide_geo.py"))],
     "jobs-2k": azure(2_000, 168),
     "jobs-20k": azure(20_000, 168),
     "jobs-200k": azure(200_000, 168),
@@ -144,7 +147,8 @@ def main() -> None:
         for case in given.cases:
             for seed in given.seeds:
                 path = f"{folder}/{case}-{seed}.json.gz"
-                made = [*OPTSCHED, *CASES[case], "--seed", str(seed), "-o", path]
+                script = CASES[case][0].endswith(".py")
+                made = [*(OPTSCHED[:1] if script else OPTSCHED), *CASES[case], "--seed", str(seed), "-o", path]
                 subprocess.run(made, check=True, capture_output=True)
                 for method in given.methods:
                     result, wall, peak = run(path, method, given.seconds, given.gap)

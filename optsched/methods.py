@@ -13,7 +13,7 @@ from optsched.errors import OptschedError
 from optsched.exact import Exact
 from optsched.family import Heuristic
 from optsched.heuristic_method import HeuristicMethod as HeuristicMethod
-from optsched.heuristic_method import read_options
+from optsched.heuristic_method import parameters, read_options
 from optsched.instances.base import I_contra, Instance
 from optsched.portfolio import Auto
 from optsched.registry import added, family, is_reference, named, of_family, own_families, skipping, usable_families
@@ -125,7 +125,8 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
     problem
         The family.
     configuration
-        Of `Exact`: backend, formulation, threads, options. Other methods take their own options, by name.
+        Of `Exact`: backend, formulation, threads, options. Other methods take their own options by name, and threads if
+        they have some.
 
     Raises
     ------
@@ -141,6 +142,8 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
     if name == "exact" and name in own:
         return cast(Callable[..., Method[Instance]], Exact)(**given)
     options = cast(Mapping[str, Setting], given.pop("options", {}))
+    if name in own and "threads" in given and "threads" in {p.name for p in parameters(name, own[name])}:
+        options = {**options, "threads": cast(int, given.pop("threads"))}
     if given:
         raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
     foreign = problem not in own_families() and name not in ("auto", "exact")

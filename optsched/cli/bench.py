@@ -140,9 +140,9 @@ def _run(
     from optsched.analysis.sweep.driver import identities, sweep
     from optsched.analysis.sweep.store import Store
     from optsched.analysis.sweep.trial import Trial
-    from optsched.analysis.sweep.workers import workers as hired
     from optsched.cli._recipe import built
     from optsched.methods import method as named_method
+    from optsched.workers import workers as hired
 
     with tempfile.TemporaryDirectory(prefix="optsched-bench-") as place:
         store, crew = Store(store_file or Path(place) / "rows.sqlite"), hired(workers, None)

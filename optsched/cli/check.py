@@ -178,11 +178,9 @@ def _proven(instance: Instance, result: Result) -> float | None:
         return proves(instance, proof, result.objective)
     if result.shadow_prices is None:
         return None
-    from optsched.decomposition.shadow_prices import proven_by
-    from optsched.registry import family_of
+    from optsched.decomposition.method import proven
 
-    view = family_of(instance).time_indexed(instance)
-    return None if view is None else proven_by(view, result.shadow_prices)
+    return proven(instance, result.shadow_prices)
 
 
 def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Violation]:

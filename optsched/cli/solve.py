@@ -68,7 +68,12 @@ class How(TypedDict, total=False):
     help="Wall time, building included, e.g. 90s, 5m, 1h30m or seconds; the best schedule so far is kept.",
 )
 @click.option("--gap", type=GAP, help="Stop at this relative gap, e.g. 1% or 0.01. [default: proven optimal]")
-@click.option("--threads", type=int, help="Threads of the backend. [default: the backend's own choice]")
+@click.option("--threads", type=int, help="Of the backend, or of decomposition on a very large instance. [default: its choice]")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask cluster on which decomposition prices a very large instance: tcp://HOST:PORT.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same run.")
 @click.option("--start", "start_file", metavar="RESULT", type=_input.FILE, help="Start from a result, or a bare schedule.")
 @click.option(
@@ -95,6 +100,7 @@ def command(
     time_limit: float | None,
     gap: float | None,
     threads: int | None,
+    scheduler: str | None,
     seed: int,
     start_file: str | None,
     options: tuple[str, ...],
@@ -115,6 +121,8 @@ def command(
     _input.once(*files, start_file)
     how: How = {"method": method, "backend": backend, "formulation": formulation, "threads": threads, "seed": seed}
     how |= {"time_limit": time_limit, "gap": gap, "options": dict(_pair(option) for option in options)}
+    if scheduler is not None:
+        how |= {"method": method or "decomposition", "options": {**how["options"], "scheduler": scheduler}}
     if verbose:
         log_to_stderr()
     instances, failed = _loaded(files)

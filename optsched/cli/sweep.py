@@ -111,8 +111,8 @@ def _run(
 ) -> tuple[int, set[str]]:
     """The exit code, and the keys of the plan's trials."""
     from optsched.analysis.sweep.driver import identities, sweep
-    from optsched.analysis.sweep.workers import workers as hired
     from optsched.cli._recipe import built
+    from optsched.workers import workers as hired
 
     crew, keys = hired(workers, scheduler), set[str]()
     try:

@@ -7,13 +7,16 @@ prices are moved by the volume algorithm (Barahona and Anbil, Mathematical Progr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optsched.decomposition.alike import Alike
 from optsched.instances.base import Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 
+MANY = 2 * 10**6  # options, from which on jobs that are alike are priced as one
+GOLDEN = 0.6180339887498949
 ROUNDING = 2e-10  # of the sum's largest part: float64 sums of a million terms are far more exact
 
 
@@ -26,19 +29,24 @@ class Dual:
     prices : objective a unit and slot, shape (P, T), not negative, and not above the overload price where there is one.
     bound : no schedule earns more. iterations : evaluations of the dual.
     latest : of each option, the last iteration in which it was its job's best, 0 if it never was, shape (n,).
+    drawn : of each job an option that was its best, or -1, so that all together make about the load that the volume algorithm
+        ends with: its fractional solution, rounded, shape (J,).
     """
 
     prices: Floats
     bound: float
     iterations: int
     latest: Ints
+    drawn: Ints
 
 
 class LagrangianSubproblem:
-    """A program with its capacity priced."""
+    """A program with its capacity priced; each of its jobs may stand for a `count` of them."""
 
-    def __init__(self, program: TimeIndexedProblem) -> None:
+    def __init__(self, program: TimeIndexedProblem, count: Floats | None = None) -> None:
         self.program = program
+        self._heavy = program if count is None else replace(program, demand=program.demand * count)
+        self._count = None if count is None else count[np.unique(program.job)]
         slots = program.capacity.shape[1] + 1
         self._begin = program.place * slots + program.start
         self._end = self._begin + program.duration[program.job]
@@ -61,8 +69,37 @@ class LagrangianSubproblem:
         best = np.maximum.reduceat(reduced, self._first)
         hits = np.flatnonzero(reduced == best[self._group])
         _, first = np.unique(self._group[hits], return_index=True)
-        earned, rent = float(np.maximum(best, 0.0).sum()), float((prices * self.program.capacity).sum())
+        gains = np.maximum(best, 0.0)
+        earned = float(gains.sum() if self._count is None else gains @ self._count)
+        rent = float((prices * self.program.capacity).sum())
         return self.program.constant + earned + rent, hits[first][best > 0]
+
+    def load(self, chosen: Ints) -> Floats:
+        """Load of chosen options, shape (P, T)."""
+        return self._heavy.load(chosen)
+
+
+class Drawn:
+    """An option a job, drawn from all choices so far as the volume weighs them.
+
+    Whenever a choice is mixed into the volume with some share, that share of the jobs takes its option from it.
+
+    Attributes
+    ----------
+    option : of each job, -1 for none, shape (J,).
+    """
+
+    def __init__(self, program: TimeIndexedProblem, kind: Ints) -> None:
+        self._program, self._kind = program, kind
+        self.option = np.full(len(kind), -1, dtype=np.int64)
+
+    def mix(self, chosen: Ints, number: int, share: float) -> None:
+        """Every so many-th job, from another one on each time."""
+        best = np.full(len(self._program.demand) + 1, -1, dtype=np.int64)
+        best[self._program.job[chosen]] = chosen
+        at = ((np.arange(int(share * len(self._kind)) + 1) + GOLDEN * number % 1.0) / share).astype(np.int64)
+        at = at[at < len(self._kind)]
+        self.option[at] = best[self._kind[at]]
 
 
 def solve_dual(
@@ -79,15 +116,20 @@ def solve_dual(
     start : prices to begin with, shape (P, T); zero if not given.
     watch : called before each iteration with the best so far; true ends it.
     """
-    relaxed = LagrangianSubproblem(program)
+    alike = Alike.of(program) if len(program) > MANY else None
+    relaxed = LagrangianSubproblem(program) if alike is None else LagrangianSubproblem(alike.program, alike.count)
+    drawn = Drawn(relaxed.program, np.arange(len(program.demand)) if alike is None else alike.kind)
     top, largest = max_useful_price(program), _largest(program)
     center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
     best, chosen = relaxed(center)
-    latest = np.zeros(len(program), dtype=np.int64)
-    load = program.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
+    drawn.mix(chosen, 0, 1.0)
+    latest = np.zeros(len(relaxed.program), dtype=np.int64)
+    load = relaxed.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
     step, most, worse, k = 0.1, 0.1, 0, 0
     target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and not (watch and watch(Dual(center, best + _margin(program, center, largest), k, latest))):
+    while k < iterations and not (
+        watch and watch(Dual(center, best + _margin(program, center, largest), k, latest, drawn.option))
+    ):
         k += 1
         excess = load - program.capacity
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
@@ -98,9 +140,11 @@ def solve_dual(
         prices = np.clip(center + step * reach / norm * excess, 0.0, top)
         value, chosen = relaxed(prices)
         latest[chosen] = k
-        found = program.load(chosen)
+        found = relaxed.load(chosen)
         ascent = float(((found - program.capacity) * excess).sum())
-        load = load + _share(load - program.capacity, found - load, prices, most) * (found - load)
+        share = _share(load - program.capacity, found - load, prices, most)
+        load = load + share * (found - load)
+        drawn.mix(chosen, k, share)
         if value < best:
             best, center, worse = value, prices, 0
             step = min(2.0, 1.1 * step) if ascent > 0 else step
@@ -112,7 +156,8 @@ def solve_dual(
                 step, worse = step / 2, 0
         if k % 100 == 0:
             most = max(0.001, 0.7 * most)
-    return Dual(center, best + _margin(program, center, largest), k, latest)
+    ended, rows = (latest, drawn.option) if alike is None else (alike.spread(latest), alike.rows(drawn.option))
+    return Dual(center, best + _margin(program, center, largest), k, ended, rows)
 
 
 def max_useful_price(program: TimeIndexedProblem) -> float:
@@ -123,7 +168,9 @@ def max_useful_price(program: TimeIndexedProblem) -> float:
 
 def bound_of(program: TimeIndexedProblem, prices: Floats) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    return LagrangianSubproblem(program)(prices)[0] + _margin(program, prices, _largest(program))
+    alike = Alike.of(program) if len(program) > MANY else None
+    relaxed = LagrangianSubproblem(program) if alike is None else LagrangianSubproblem(alike.program, alike.count)
+    return relaxed(prices)[0] + _margin(program, prices, _largest(program))
 
 
 def _largest(program: TimeIndexedProblem) -> float:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from optsched.decomposition.dual import Dual
+from optsched.decomposition.pooled import PooledSearch, pool_view, priced_pool
 from optsched.decomposition.search import Search
-from optsched.decomposition.shadow_prices import as_array, by_place, settled
+from optsched.decomposition.shadow_prices import ShadowPrices, as_array, by_place, proven_by, settled
+from optsched.decomposition.shards import Shards, proven_at
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.monitor import Monitor, run_with_deadline
@@ -20,8 +22,10 @@ from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.base import TOLERANCE, Schedule
 from optsched.starts import better, feasible_start
 from optsched.stop import Spare, Stop
+from optsched.workers import hired
 
 PRICES = Proof(kind="prices")
+LISTED = 30_000_000  # options; more are looked at by shards
 ALIKE = 1e-12  # relative: the problem's figure and the referee's of the same schedule
 
 
@@ -35,12 +39,18 @@ class Decomposition(BaseMethod[Instance]):
     ----------
     iterations
         Rounds of the search; 0: until another limit ends it, or 100 where there is none.
+    threads
+        That price the shards of a very large instance; 0: as many as there are cores. Digits do not depend on it.
+    scheduler
+        Address of a Dask cluster whose workers do so instead, as in ``tcp://127.0.0.1:8786``.
     """
 
     name: ClassVar[str] = "decomposition"
     prices_capacity: ClassVar[bool] = True
 
     iterations: int = 0
+    threads: int = 0
+    scheduler: str = ""
 
     def search(self, call: Call[Instance]) -> Found:
         """Prices and schedules for a family that is a time-indexed problem.
@@ -51,7 +61,8 @@ class Decomposition(BaseMethod[Instance]):
             The start breaks a rule.
         """
         monitor = call.monitor()
-        run = _Run(call, call.within | Stop(iterations=self.iterations or None), monitor)
+        limits = call.within | Stop(iterations=self.iterations or None)
+        run = _Run(call, limits, monitor, self.threads, self.scheduler or None)
         run_with_deadline(run.begin, monitor, None)  # it ends by itself in time, and without it there is nothing
         if run.word is None and monitor.stopping is None:
             run_with_deadline(run, monitor, run.stop.seconds)
@@ -76,7 +87,8 @@ class Decomposition(BaseMethod[Instance]):
 class _Run:
     """One instance under the search, in a thread that may be left behind: what it has found is always there."""
 
-    def __init__(self, call: Call[Instance], stop: Stop, monitor: Monitor) -> None:
+    def __init__(self, call: Call[Instance], stop: Stop, monitor: Monitor, threads: int, scheduler: str | None) -> None:
+        self.threads, self.scheduler = threads, scheduler
         self.call, self.instance, self.stop, self.monitor = call, call.instance, stop, monitor
         empty = family_of(call.instance).empty(call.instance)
         if empty is None:
@@ -105,6 +117,10 @@ class _Run:
 
     def __call__(self) -> None:
         clock = self.monitor.clock
+        size = family_of(self.instance).exact_size(self.instance)
+        if size is not None and size.count > LISTED:
+            self._by_shards(size.count)
+            return
         began = clock.elapsed_s()
         view = family_of(self.instance).time_indexed(self.instance)
         assert view is not None
@@ -117,6 +133,24 @@ class _Run:
         prices = as_array(view, start.shadow_prices) if isinstance(start, Result) else None
         try:
             self.word = self.search(chosen, prices)
+        finally:
+            self.timings["solve"] = clock.elapsed_s() - began
+
+    def _by_shards(self, options: int) -> None:
+        """Too many options to be listed at once."""
+        clock = self.monitor.clock
+        began = clock.elapsed_s()
+        with hired(self.threads, self.scheduler) as (pool, workers):
+            shards = Shards(self.instance, options, self.schedule, pool, workers)
+            program, dual, chosen = priced_pool(shards, options, self.monitor, self.stop)
+        self.timings["build"] = clock.elapsed_s() - began
+        began = clock.elapsed_s()
+        self.search, self.view = (
+            PooledSearch(program, dual, self.monitor, self.stop, self.call.seed),
+            pool_view(shards, program),
+        )
+        try:
+            self.word = self.search(chosen, None)
         finally:
             self.timings["solve"] = clock.elapsed_s() - began
 
@@ -133,3 +167,13 @@ class _Run:
         if core:
             return schedule, dual, search.core, Proof(kind="search", tolerance=TOLERANCE)
         return schedule, dual, None if dual is None else dual.bound, PRICES
+
+
+def proven(instance: Instance, prices: ShadowPrices) -> float | None:
+    """The bound that prices of an instance's capacity prove; None if they do not fit, or it is no time-indexed problem."""
+    own = family_of(instance)
+    size = own.exact_size(instance)
+    if own.is_time_indexed and size is not None and size.count > LISTED:
+        return proven_at(instance, size.count, prices)
+    view = own.time_indexed(instance)
+    return None if view is None else proven_by(view, prices)

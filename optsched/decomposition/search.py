@@ -64,7 +64,7 @@ class Search:
         if start is not None:
             self._offer(start)
         self.dual = self._price(prices)
-        self.proven = settled(self.program, self.dual)
+        self.proven = self._settled(self.dual)
         pricing = Pricing(self.program, self.dual)
         for choice in (self._ordered, self._relaxed):
             if not self._over():
@@ -106,6 +106,9 @@ class Search:
 
         return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
 
+    def _settled(self, dual: Dual) -> Dual:
+        return settled(self.program, dual)
+
     def _ordered(self, pricing: Pricing) -> Ints:
         """The densest first, or the longest."""
         longest = np.argsort(-self.program.duration, kind="stable")
@@ -118,7 +121,7 @@ class Search:
         pool = pricing.pool.copy()
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
-            return self.best
+            return self._drawn(pricing)
         try:
             share = np.zeros(len(p))
             share[pool] = relax(p.where(pool), self.monitor)
@@ -140,6 +143,13 @@ class Search:
         return np.asarray(
             rows[solve_restricted_mip(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen]
         )
+
+    def _drawn(self, pricing: Pricing) -> Ints:
+        """What the prices' volume has drawn, the densest first; who does not fit goes where it earns most."""
+        assert self.dual is not None
+        score = pricing.reduced.copy()
+        score[self.dual.drawn[self.dual.drawn >= 0]] += float(np.ptp(score)) + 1.0
+        return serial_sgs(self.program, pricing.order(), score, self.spare)
 
     def _finish(self, pricing: Pricing, nodes: int) -> str | None:
         """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""

@@ -26,11 +26,17 @@ def by_place(view: TimeIndexedView[Schedule], prices: Floats) -> dict[str, tuple
 
 def as_array(view: TimeIndexedView[Schedule], prices: ShadowPrices | None) -> Floats | None:
     """Prices as an array, shape (P, T); None if they are of other places or slots, or no prices."""
+    array = None if prices is None else as_given(view, prices)
+    return None if array is None else np.minimum(array, max_useful_price(view.problem))
+
+
+def as_given(view: TimeIndexedView[Schedule], prices: ShadowPrices) -> Floats | None:
+    """The same as they are given, however high."""
     places, slots = view.problem.capacity.shape
-    if prices is None or set(prices) != set(view.places) or any(len(row) != slots for row in prices.values()):
+    if set(prices) != set(view.places) or any(len(row) != slots for row in prices.values()):
         return None
     array = np.array([prices[place] for place in view.places], dtype=float).reshape(places, slots)
-    return np.clip(array, 0.0, max_useful_price(view.problem)) if np.isfinite(array).all() and (array >= 0).all() else None
+    return array if np.isfinite(array).all() and (array >= 0).all() else None
 
 
 def proven_by(view: TimeIndexedView[Schedule], prices: ShadowPrices) -> float | None:

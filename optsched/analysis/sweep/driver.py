@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from optsched.analysis.sweep.store import Store
 from optsched.analysis.sweep.trial import Build, Identity, Told, Trial, identify, run
-from optsched.analysis.sweep.workers import Workers
 from optsched.errors import OptschedError
+from optsched.workers import Workers
 
 AHEAD = 3  # tasks handed out for each worker, so that none waits for the driver
 BEAT_S = 5.0  # between two signs of life

@@ -20,8 +20,8 @@ from optsched.analysis.sweep.driver import sweep
 from optsched.analysis.sweep.plan import Plan, read_plan
 from optsched.analysis.sweep.store import Store
 from optsched.analysis.sweep.trial import Identity, Trial, code_of, identify, run
-from optsched.analysis.sweep.workers import LocalWorkers, Workers, workers
 from optsched.errors import InputError, OptschedError
+from optsched.workers import LocalWorkers, Workers, workers
 from tests.analysis.sweep.cases import build
 
 HERE = "tests.analysis.sweep.cases"

@@ -1,0 +1,169 @@
+"""Who carries tasks out: processes of this machine, or a Dask cluster; to a driver both are `concurrent.futures` executors."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from optsched.errors import OptschedError
+
+
+class Workers(Protocol):
+    """Where tasks go.
+
+    Attributes
+    ----------
+    count
+        Tasks at once.
+    """
+
+    count: int
+
+    def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
+        """Hand a task out."""
+
+    def lost(self, error: BaseException) -> bool:
+        """Whether a task failed because its worker died; who asks may hand it out again."""
+
+    def close(self) -> None:
+        """Stop all of them, whatever they are doing."""
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the driver (a terminal sends it to all), and end when it is killed: the queue would never say so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        driver.join()
+        os._exit(1)
+
+
+class LocalWorkers:
+    """Processes of this machine, begun anew where one of them has died.
+
+    Parameters
+    ----------
+    count
+        How many.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        sys.warnoptions.append("ignore:resource_tracker")  # of what killed workers leave, which it removes and complains of
+        self.pool = self._begun()
+
+    def _begun(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")  # a fork of a process with solver threads may hang
+        return ProcessPoolExecutor(self.count, mp_context=context, initializer=_begin)
+
+    def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
+        """Hand a task out, to new processes where the old ones are broken."""
+        try:
+            return self.pool.submit(task, *words)
+        except BrokenProcessPool:
+            self.pool.shutdown(wait=False, cancel_futures=True)
+            self.pool = self._begun()
+            return self.pool.submit(task, *words)
+
+    def lost(self, error: BaseException) -> bool:
+        """Broken pools."""
+        return isinstance(error, BrokenProcessPool | CancelledError)
+
+    def close(self) -> None:
+        """Kill them, idle ones too: a solver's thread that still runs would abort a process that leaves by itself."""
+        for process in list((getattr(self.pool, "_processes", None) or {}).values()):
+            process.kill()
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        del self.pool
+        gc.collect()  # its semaphores go with it; the command line may leave without Python's own end
+
+
+class ClusterWorkers:
+    """The workers of a running Dask cluster.
+
+    Parameters
+    ----------
+    address
+        Of its scheduler, as in ``tcp://127.0.0.1:8786``.
+
+    Raises
+    ------
+    OptschedError
+        Dask is not installed, nobody answers there, or no worker is there.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise OptschedError("--scheduler needs Dask: pip install 'optsched[cluster]'") from None
+        try:
+            self.client = Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise OptschedError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())[:200]})") from None
+        try:
+            self.client.wait_for_workers(1, timeout="10s")
+        except Exception:
+            self.client.close()
+            raise OptschedError(f"the Dask scheduler at {address} has no workers") from None
+        self.count = sum(self.client.nthreads().values())
+        self.pool: Executor = self.client.get_executor(pure=False)
+
+    def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
+        """Hand a task out; Dask hands it to another worker where one dies."""
+        return self.pool.submit(task, *words)
+
+    def lost(self, error: BaseException) -> bool:
+        """What Dask has given up after several workers died of it, or lost on the way."""
+        return type(error).__name__ in ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError")
+
+    def close(self) -> None:
+        """Leave the cluster as it is."""
+        self.pool.shutdown(wait=False)
+        self.client.close(timeout=5)
+
+
+def workers(count: int | None, address: str | None) -> Workers:
+    """Those of a cluster where there is an address, else processes: as many as there are cores that this one may use."""
+    if address is not None:
+        return ClusterWorkers(address)
+    return LocalWorkers(count or len(os.sched_getaffinity(0)))
+
+
+@contextmanager
+def hired(threads: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
+    """An executor for work that releases the interpreter, and how many work at once.
+
+    Parameters
+    ----------
+    threads
+        Of this process; 0: as many as there are cores that it may use.
+    scheduler
+        Of a Dask cluster that works instead.
+    """
+    if scheduler is None:
+        count = threads or len(os.sched_getaffinity(0))
+        pool = ThreadPoolExecutor(count)
+        try:
+            yield pool, count
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return
+    cluster = ClusterWorkers(scheduler)
+    try:
+        yield cluster.pool, cluster.count
+    finally:
+        cluster.close()
