@@ -17,7 +17,7 @@ LATER_H = 5  # between one copy of the five and the next
 
 
 def wide(jobs: int, sites: int, days: float, seed: int) -> GeoInstance:
-    """Jobs of `generate masac`, each submitted at one of the copies of its site, at load 1; all sites are linked with all others."""
+    """Jobs of `generate masac`, each submitted at one of the copies of its site, at load 1; all sites are linked."""
     made = optsched.generate("masac", jobs=jobs, days=days, seed=seed, load=sites / 5)
     assert isinstance(made, GeoInstance)
     rng = np.random.default_rng(seed)
