@@ -2,11 +2,13 @@
 
 python benchmarks/vcc.py                                 # original load, and ten times as much, where the capacity binds
 python benchmarks/vcc.py --scales 1 --forecast perfect
+python benchmarks/vcc.py --months PGE_2019-06 PGE_2020-08         # the jobs of 26 days under other months' carbon
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
@@ -16,6 +18,7 @@ from optsched.instances.readers import read_google2019
 from optsched.instances.vcc import VccInstance
 from optsched.result import Result
 from optsched.rolling.loop import replay
+from optsched.rolling.vcc.months import MONTH_DAYS, jobs_of, under
 from optsched.schedules.vcc import VccSchedule
 from optsched.stop import Stop
 
@@ -46,15 +49,23 @@ def run(instance: VccInstance, forecast: str, policy: str | float) -> Result:
     return result
 
 
+def instances(months: list[str] | None, scales: list[float]) -> Iterator[VccInstance]:
+    """May 2019 at each load, under its own carbon or that of other months."""
+    if months is None:
+        yield from (read_google2019(DATA, scale=scale) for scale in scales)
+    for month in months or ():
+        yield from (under(jobs_of(0, MONTH_DAYS, DATA.parent), month, 0, scale, DATA.parent) for scale in scales)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scales", type=float, nargs="+", default=[1.0, 10.0])
     parser.add_argument("--forecast", default="fitted")
     parser.add_argument("--seconds", type=float, default=60.0, help="for the certified schedule")
     parser.add_argument("--policies", nargs="*", default=POLICIES)
+    parser.add_argument("--months", nargs="+", help="of carbon, as in PGE_2019-06. [default: May 2019's own]")
     given = parser.parse_args()
-    for scale in given.scales:
-        instance = read_google2019(DATA, scale=scale)
+    for instance in instances(given.months, given.scales):
         best = VccDecomposition()(instance, stop=Stop(seconds=given.seconds))
         assert best.bound is not None
         print(f"{instance.name}: {instance.summary()}; forecast {given.forecast}", flush=True)

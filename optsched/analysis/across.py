@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from optsched.analysis.bounds import quick_bound
 from optsched.analysis.gaps import AnyMethod, Interrupted, compare, refuse_unknown, settings_of, several
@@ -12,10 +13,13 @@ from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.judging import expect_instance
 from optsched.quantities import read_seed
-from optsched.rolling.policy import AnyPolicy
+from optsched.rolling.policy import AnyPolicy, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
+LOGGER = logging.getLogger(__name__)
 
 
 def compare_any(
@@ -53,7 +57,7 @@ def compare_all(
     instances
         Of one family or of several.
     methods, policies, how
-        As `compare` takes them.
+        As `compare` takes them; a name that one of several families does not have is left out of its instances.
     seeds
         Of methods, policies and forecasts' noise.
     forecasts
@@ -77,19 +81,19 @@ def compare_all(
     settings = settings_of(
         **{name: how[name] for name in ("window_s", "replan_s", "budget_s", "history", "guard") if name in how}
     )
-    for instance in listed:
-        refuse_unknown(instance, methods, policies, settings)
+    known = _known(listed, methods, policies, settings)
     done: list[pd.DataFrame] = []
     again = bool(policies) and len(drawn) * len(forecasts) > 1 and how.get("bound") is None
     for instance in listed:
+        solvers, players = known[instance.problem]
         own: list[pd.DataFrame] = []
         try:
             if again:
                 how["bound"] = quick_bound(instance, seconds=0)  # once for all
             for seed in drawn:
-                for i, forecast in enumerate(forecasts if policies else forecasts[:1]):
-                    offline = methods if i == 0 else ()
-                    table = compare(instance, offline, policies, seed=seed, forecast=forecast, **how)
+                for i, forecast in enumerate(forecasts if players else forecasts[:1]):
+                    offline = solvers if i == 0 else ()
+                    table = compare(instance, offline, players, seed=seed, forecast=forecast, **how)
                     if len(table):
                         own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
         except KeyboardInterrupt as stopped:
@@ -97,6 +101,44 @@ def compare_all(
             raise Interrupted(Table(_joined([*done, held_together(_joined(own))]))) from stopped
         done.append(held_together(_joined(own)))
     return Table(_joined(done))
+
+
+def _known(
+    instances: Sequence[Instance], methods: Sequence[AnyMethod], policies: Sequence[str | AnyPolicy], settings: Settings
+) -> dict[str, tuple[list[AnyMethod], list[str | AnyPolicy]]]:
+    """What each family has of some methods and policies, before anything is run.
+
+    Raises
+    ------
+    OptschedError
+        A name that no family has, or settings that no policy takes.
+    """
+    one = {instance.problem: instance for instance in instances}
+    bare = Settings(guard=settings.guard)
+    solvers = _had(methods, one, lambda instance, name: refuse_unknown(instance, (name,), (), bare))
+    players = _had(policies, one, lambda instance, name: refuse_unknown(instance, (), (name,), bare))
+    for problem, instance in one.items():
+        refuse_unknown(instance, (), players[problem], settings)
+    return {problem: (solvers[problem], players[problem]) for problem in one}
+
+
+def _had(names: Sequence[T], one: Mapping[str, Instance], refuse: Callable[[Instance, T], None]) -> dict[str, list[T]]:
+    """Which of some names each family has, of which there is one instance each."""
+    has: dict[str, list[T]] = {problem: [] for problem in one}
+    for name in names:
+        refused: list[OptschedError] = []
+        for problem, instance in one.items():
+            try:
+                refuse(instance, name)
+                has[problem].append(name)
+            except OptschedError as error:
+                refused.append(error)
+        if len(refused) == len(one):
+            raise refused[0]
+        if refused:
+            lacking = ", ".join(problem for problem in one if name not in has[problem])
+            LOGGER.warning("%s is not there for %s: left out of these instances", name, lacking)
+    return has
 
 
 def held_together(rows: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import _input
-from optsched.cli._frames import records, table_file, write_table
+from optsched.cli._frames import records, table_files, write_table
 from optsched.cli._instance import naming
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
@@ -56,12 +56,12 @@ class Runs:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to become of it: a table's file or JSON on standard output, two pictures, a folder for results.
+    """What is to become of it: a table's files or JSON on standard output, two pictures, a folder for results.
 
     `besides` is a file that is read besides the instances.
     """
 
-    output: str | None
+    outputs: Sequence[str]
     as_json: bool
     profile: str | None = None
     trace: str | None = None
@@ -84,7 +84,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
 
     files = tuple(dict.fromkeys(runs.files))
     _input.once(*files, wanted.besides)
-    target = None if wanted.output is None else table_file(wanted.output, (*files, wanted.besides))
+    targets = table_files(wanted.outputs, (*files, wanted.besides))
     pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
     instances = [runs.lay(_input.instance(file)) for file in files]
     kept: list[tuple[str, Result]] = []
@@ -104,7 +104,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
                 table = compare_all(instances, runs.methods, runs.policies, **told)  # type: ignore[arg-type]
         except Interrupted as interrupted:
             table, stopped = interrupted.table, True
-    if target is not None and len(table):
+    for target in targets if len(table) else ():
         write_table(table, target)
     if place is not None:
         _save(kept, place)
@@ -112,9 +112,8 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
         click.echo(records(table))
     elif len(table):
         _show(table)
-        for path in (target, place):
-            if path is not None:
-                say(console(), f"written to {path}")
+        for path in (*targets, *([] if place is None else [place])):
+            say(console(), f"written to {path}")
     _draw(table, [result for _, result in kept], pictures)
     if stopped or asked():
         warn(f"interrupted after {len(table)} of {total} runs")

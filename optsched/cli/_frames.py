@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,19 @@ def table_file(output: str, inputs: Iterable[str | None] = ()) -> Path:
     if path.suffix not in ENDINGS:
         raise InputError(path, "", f"a table ends in {', '.join(ENDINGS)}")
     return table_tried(output, inputs)
+
+
+def table_files(outputs: Iterable[str], inputs: Sequence[str | None] = ()) -> list[Path]:
+    """The same of several, each once.
+
+    Raises
+    ------
+    InputError
+        As for one.
+    OptschedError
+        As for one.
+    """
+    return list(dict.fromkeys(table_file(output, inputs) for output in outputs))
 
 
 def table_tried(output: str, inputs: Iterable[str | None]) -> Path:

@@ -42,7 +42,9 @@ Examples:
     show_default=True,
     help="Say in its row that something failed, and go on, or end.",
 )
-@click.option("-o", "--output", metavar="FILE", help="The table, a row a run: .csv, .parquet, .md or .json.")
+@click.option(
+    "-o", "--output", "outputs", multiple=True, metavar="FILE", help="The table, a row a run: .csv, .parquet, .md or .json."
+)
 @click.option("--profile", "profile_file", metavar="FILE", help="Draw performance profiles (Dolan and Moré): .png, .pdf, .svg.")
 @click.option("--trace", "trace_file", metavar="FILE", help="Draw gaps against time: .png, .pdf or .svg.")
 @click.option("--results", "folder", metavar="DIR", help="Keep every result there, for `optsched check`, `plot` and `report`.")
@@ -57,7 +59,7 @@ def command(
     budget: float | None,
     no_guard: bool,
     on_failure: str,
-    output: str | None,
+    outputs: tuple[str, ...],
     profile_file: str | None,
     trace_file: str | None,
     folder: str | None,
@@ -73,7 +75,7 @@ def command(
     chosen, players = _names(methods), _names(policies)
     how: dict[str, object] = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure}
     runs = Runs(files, chosen if chosen or players else ["auto"], players, read_seeds(seeds), forecasts)
-    return compared("compare", runs, how, Wanted(output, as_json, profile_file, trace_file, folder))
+    return compared("compare", runs, how, Wanted(outputs, as_json, profile_file, trace_file, folder))
 
 
 def _names(text: str | None) -> list[str]:

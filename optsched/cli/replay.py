@@ -187,7 +187,7 @@ def command(
         told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past}
         told |= {"period_s": period, "window_s": window, "replan_s": replan}
         runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,), lay)
-        return compared("replay", runs, told, Wanted(output, as_json, besides=history))
+        return compared("replay", runs, told, Wanted([] if output is None else [output], as_json, besides=history))
     (seed,) = drawn
     instance_file = instance_files[0]
     bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from optsched.cli._frames import records, table_file, write_table
+from optsched.cli._frames import records, table_files, write_table
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
 from optsched.cli._show import console
@@ -54,7 +54,9 @@ Then:
 @click.option("--scheduler", metavar="ADDRESS", help="Of a running Dask cluster, e.g. tcp://10.0.0.1:8786.")
 @click.option("--retry-failed", is_flag=True, help="Do those again that failed.")
 @click.option("--dry-run", is_flag=True, help="Tell how many runs there are, and make none.")
-@click.option("-o", "--output", metavar="FILE", help="The table, a row a run: .csv, .parquet, .md or .json.")
+@click.option(
+    "-o", "--output", "outputs", multiple=True, metavar="FILE", help="The table, a row a run: .csv, .parquet, .md or .json."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON, and nothing else.")
 def command(
     file: str,
@@ -63,7 +65,7 @@ def command(
     scheduler: str | None,
     retry_failed: bool,
     dry_run: bool,
-    output: str | None,
+    outputs: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Run every method and policy of CONFIG on every one of its instances, and keep each row as soon as it is there.
@@ -75,16 +77,16 @@ def command(
     from optsched.analysis.sweep.store import Store, is_store
 
     if is_store(Path(file)):
-        target = None if output is None else table_file(output, [file])
+        targets = table_files(outputs, [file])
         store = Store(file)
         found = store.table()
         store.close()
-        return _report(found, target, as_json)
+        return _report(found, targets, as_json)
     from optsched.analysis.sweep.plan import read_plan
 
     plan = read_plan(file)
     recipes = plan.recipes()
-    target = None if output is None else table_file(output, [file, store_file, *recipes])
+    targets = table_files(outputs, [file, store_file, *recipes])
     kept = store_file or str(Path(file).with_suffix(".sqlite"))
     if Path(kept) == Path(file):
         raise InputError(kept, "", "is the plan itself; --store names another file")
@@ -100,7 +102,7 @@ def command(
         table = store.table(keys)
     finally:
         store.close()
-    failed = _report(table, target, as_json)
+    failed = _report(table, targets, as_json)
     if not as_json:
         say(console(), f"kept in {kept}")
     return code or failed
@@ -144,11 +146,11 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> int:
+def _report(table: pd.DataFrame, targets: list[Path], as_json: bool) -> int:
     """Write and show the rows; 1 where some failed, which are told."""
     from optsched.cli._summary import show_loss, show_summary
 
-    if target is not None and len(table):
+    for target in targets if len(table) else ():
         write_table(table, target)
     if as_json:
         click.echo(records(table))
@@ -156,7 +158,7 @@ def _report(table: pd.DataFrame, target: Path | None, as_json: bool) -> int:
         out = console()
         show_summary(out, table)
         show_loss(out, table)
-        if target is not None:
+        for target in targets:
             say(out, f"{len(table):,} rows written to {target}")
     else:
         warn("there is no row yet")

@@ -178,3 +178,17 @@ def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(OptschedError, match=said):
             built(recipe)
+
+
+def test_a_method_of_one_family_among_several(examples: Path, tmp_path: Path) -> None:
+    """`tetris` is a rule of deferrable only, `local-fcfs` one of geo: each where it is known, and all in two tables."""
+    files = [examples / "deferrable-small.json", examples / "geo-small.json"]
+    tables = [tmp_path / "t.csv", tmp_path / "t.md"]
+    words = ["--policies", "tetris,local-fcfs", "-o", tables[0], "-o", tables[1]]
+    done = run("compare", *files, "--methods", "greedy", *words)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(",")[:1] for line in tables[0].read_text().splitlines()[1:]]
+    assert sorted(name for (name,) in rows) == ["greedy", "greedy", "local-fcfs", "tetris"]
+    assert tables[1].read_text().count("\n") == 6
+    assert "tetris is not there for geo" in done.stderr
+    assert "no method 'no-such'" in one_line(run("compare", *files, "--methods", "greedy,no-such"))

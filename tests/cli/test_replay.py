@@ -69,9 +69,13 @@ def test_seeds_or_a_seed(examples: Path, tmp_path: Path) -> None:
 
 
 def test_a_wrong_name_ends_before_anything_is_run(examples: Path) -> None:
-    """`osdec` is of deferrable alone."""
+    """`osdec` is of deferrable alone: elsewhere it is left out, and said to be; what nobody has is refused."""
     files = [examples / "deferrable-small.json", examples / "geo-small.json"]
-    assert "osdec" in one_line(run("replay", *files, "--policy", "osdec"))
+    assert "osdek" in one_line(run("replay", *files, "--policy", "osdek"))
+    done = run("replay", *files, "--policy", "osdec")
+    assert done.returncode == 0
+    assert "osdec is not there for geo" in done.stderr
+    assert done.stdout.count("completed") == 1
 
 
 def test_a_noisy_forecast(examples: Path, tmp_path: Path) -> None:

@@ -64,9 +64,9 @@ def jobs_of(first_day: int, days: int, folder: Path) -> VccInstance:
 
 
 def under(base: VccInstance, month: str, first: int, scale: float, folder: Path) -> VccInstance:
-    """A week's jobs at a load, under the carbon of a month from its day `first` (0: the second) on."""
+    """Some days' jobs at a load, under the carbon of a month from its day `first` (0: the second) on."""
     carbon, issued = carbon_of(month, folder)
-    slots = slice(24 * first, 24 * (first + DAYS))
+    slots = slice(24 * first, 24 * first + base.horizon)
     jobs = tuple(job.model_copy(update={"ncu": round(job.ncu * scale, DIGITS)}) for job in base.jobs)
     return base.model_copy(
         update={
