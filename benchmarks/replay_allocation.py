@@ -21,6 +21,8 @@ POLICIES = (
     "rolling:exact", "rolling:look-ahead", "rolling:progress", "rolling",
 )  # fmt: skip
 
+FIRST_PRINCIPLES = ("fifo", "edf", "ps")  # the paper's word
+
 
 def floor(given: tuple[int, str, int, int]) -> float:
     """What nobody can undercut."""
@@ -61,6 +63,9 @@ def main() -> None:
         share = np.array(floors) / best
         told = f"{'nobody is below':42} {np.mean(floors):10.2f}   {np.exp(np.log(share).mean()):8.3f} {share.min():8.2f}"
         print(f"  {told}", flush=True)
+        first = [row[:, 2].mean() for policy, row in zip(given.policies, rows, strict=True) if policy in FIRST_PRINCIPLES]
+        if len(first) == len(FIRST_PRINCIPLES):
+            print(f"  {'first principles':42} {np.mean(first):10.2f}", flush=True)
         for policy, row in zip(given.policies, rows, strict=True):
             mean, ratio = row.mean(axis=0), row[:, 2] / best
             print(
