@@ -16,12 +16,13 @@ Examples:
   optsched generate masac -o x.json
   optsched events x.json --mtbf 12h --repair 1h --cancelled 0.05 -o e.json
   optsched replay x.json --events e.json --policy rolling --policy greedy
-  optsched events x.json --estimates noisy:0.5 | optsched replay x.json --events -
+  optsched events x.json --mtbf 6h | optsched replay x.json --events -
 
 \b
-A file of your own (seconds from the beginning; docs/events.md has every field):
+A file of your own (seconds from the beginning; fields: docs/events.md):
   {"format": "optsched-events/1",
-   "outages": [{"place": "PL", "kind": "fails", "at_s": 3600, "back_s": 7200}],
+   "outages":
+     [{"place": "PL", "kind": "fails", "at_s": 3600, "back_s": 7200}],
    "cancellations": [{"job": "j7", "at_s": 5400}], "estimates": "noisy:0.3"}
 """
 
@@ -37,9 +38,17 @@ A file of your own (seconds from the beginning; docs/events.md has every field):
 )
 @click.option("--estimates", metavar="LAW", default="true", show_default=True, help="true, user, or noisy:0.3.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is drawn.")
+@click.option("--json", "as_json", is_flag=True, help="With -o, say what was written as one JSON object.")
 @click.option("-o", "--output", metavar="FILE", help=".json or .json.gz; standard output if not given.")
 def command(
-    instance_file: str, mtbf: float, repair: float, cancelled: float, estimates: str, seed: int, output: str | None
+    instance_file: str,
+    mtbf: float,
+    repair: float,
+    cancelled: float,
+    estimates: str,
+    seed: int,
+    as_json: bool,
+    output: str | None,
 ) -> None:
     """Draw what goes wrong in a replay of an instance: places that fail, drain or have less, jobs that are cancelled.
 
@@ -57,4 +66,8 @@ def command(
         click.echo(text, nl=False)
         return
     write_json(path, text)
+    if as_json:
+        said = {"file": output, "outages": len(made.outages), "cancelled": len(made.cancellations)}
+        click.echo(json.dumps(said | {"estimates": made.estimates}, ensure_ascii=False))
+        return
     warn(f"{output}: {len(made.outages)} outages, {len(made.cancellations)} cancelled jobs, estimates {made.estimates}")

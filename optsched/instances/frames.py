@@ -33,7 +33,9 @@ def to_frame(records: Iterable[Data], kind: type[Data], first: int = 0) -> pd.Da
         What positions in a list count from.
     """
     rows = [_spread(record.model_dump(mode="json", by_alias=True), first) for record in records]
-    names = dict.fromkeys(name for row in rows for name in row) or {info.alias or name: None for name, info in _fields(kind)}
+    order = {info.alias or name: at for at, (name, info) in enumerate(_fields(kind))}
+    # a later record may spread an earlier field further
+    names = sorted(dict.fromkeys(name for row in rows for name in row) or order, key=lambda name: order[name.partition(".")[0]])
     return pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
 
 

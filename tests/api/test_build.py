@@ -104,7 +104,7 @@ def test_an_allocation_and_a_plan_of_clusters_field_by_field() -> None:
 def test_queues_and_windows_field_by_field() -> None:
     m = vcc.Model("v", capacity_ncu=3, carbon_kg_per_kwh=[1, 2], inflexible_ncu=[0, 1], delay_limit_slots=1, preempt=True)
     assert m.add_job(ncu=2, duration=3, submitted=1).model_dump() == {
-        "id": "job0", "ncu": 2, "duration": 3, "submitted": 1, "waited": 0, "evicted": False,
+        "id": "job0", "ncu": 2, "duration": 3, "submitted": 1, "waited": 0, "evicted": False, "estimate": None,
     }  # fmt: skip
     assert (m.instance().inflexible_ncu, m.instance().delay_limit_slots, m.instance().preempt) == ((0.0, 1.0), 1, True)
     d = deferrable.Model("d", slot_s=60, capacity=(1, 2), delay_penalty=3, overload_penalty=4)

@@ -48,7 +48,7 @@ def test_unequal_lists_and_gaps_within_them(examples: Path) -> None:
     fields = rest(instance) | {"gpu_types": types, "nodes": []}
     made = AllocationInstance.from_dict(fields | {"jobs": jobs})
     frame = made.to_frame()
-    assert list(frame.columns[4:]) == ["time_s.V100.1", "time_s.V100.2", "time_s.V100.3", "time_s.T4.1"]
+    assert list(frame.columns[4:]) == ["time_s.V100.1", "time_s.V100.2", "time_s.V100.3", "time_s.T4.1", "estimate"]
     assert frame.loc[0, "time_s.V100.3"] == 4.0  # seconds on three GPUs, not four
     assert AllocationInstance.from_frame(frame, **fields) == made
     with pytest.raises(InputError, match=r"column 'time_s.T4.0': positions count from 1$"):

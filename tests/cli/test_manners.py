@@ -200,6 +200,7 @@ def test_every_verb_has_json(examples: Path, tmp_path: Path) -> None:
         "tune": ["constant", "--train", small[0], "--test", small[1], "--trials", "2"],
         "check": [geo, result],
         "completion": ["zsh"],
+        "events": [geo],
         "example": [],
         "export": [geo, tmp_path / "x.lp"],
         "generate": ["osdec", "-o", tmp_path / "x.json"],
