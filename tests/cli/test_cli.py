@@ -17,16 +17,16 @@ from optsched.errors import InputError
 from optsched.instances.files import save
 from optsched.instances.generators import osdec
 from optsched.registry import families
+from tests.cli.forks import completed
 
 
 def run(
     *words: object, cwd: Path | None = None, timeout: float = 120, columns: int | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command as typed, its output read by a program, or as wide as COLUMNS says (which readline sets unasked)."""
-    command = [sys.executable, "-m", "optsched", *map(str, words)]
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     env |= {} if columns is None else {"COLUMNS": str(columns)}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=timeout, check=False, env=env)
+    return completed([str(word) for word in words], cwd, env, timeout)
 
 
 def one_line(done: subprocess.CompletedProcess[str], code: int = 2) -> str:
