@@ -16,6 +16,8 @@ from typing import Any, Protocol
 
 from optsched.errors import OptschedError
 
+ANSWERS_S = 10  # a cluster that is there, or one of its workers
+
 
 class Workers(Protocol):
     """Where tasks go.
@@ -111,11 +113,11 @@ class ClusterWorkers:
         except ImportError:
             raise OptschedError("--scheduler needs Dask: pip install 'optsched[cluster]'") from None
         try:
-            self.client = Client(address, timeout="10s", set_as_default=False)
+            self.client = Client(address, timeout=f"{ANSWERS_S}s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise OptschedError(f"no Dask scheduler answers at {address} ({' '.join(str(error).split())[:200]})") from None
         try:
-            self.client.wait_for_workers(1, timeout="10s")
+            self.client.wait_for_workers(1, timeout=f"{ANSWERS_S}s")
         except Exception:
             self.client.close()
             raise OptschedError(f"the Dask scheduler at {address} has no workers") from None

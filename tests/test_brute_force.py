@@ -21,7 +21,7 @@ from optsched.solvers import BACKENDS, linear_form
 from tests.oracle import enumerate_exact, exact_referee, tiny
 from tests.oracle.brute import plain
 
-FAST, CI, ALL, CHUNK = 120, 200, 2000, 40
+FAST, CI, ALL, CHUNK = 80, 200, 2000, 40
 MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as long as any other
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
 MINLP_S = 30.0  # SCIP does not end by itself on every printed program: allocation 742 keeps it busy for hours
@@ -112,7 +112,7 @@ def test_presolve_keeps_the_optimum(family: str, seed: int) -> None:
 
 @pytest.mark.parametrize("family", tiny.EVERY)
 def test_no_heuristic_beats_the_optimum(family: str) -> None:
-    for seed in seeds(family, 0, 200):
+    for seed in seeds(family, 0, 100):
         instance = tiny.EVERY[family](seed)
         raw = plain(instance)
         greedy, best = optsched.solve(instance, "greedy"), enumerate_exact.best(raw)

@@ -20,7 +20,7 @@ from optsched.rolling.policy import policies
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
 from tests.oracle import brute, tiny
 
-SEEDS = {"deferrable": range(200), "geo": range(200)}
+SEEDS = {"deferrable": range(200), "geo": range(100)}
 
 
 @cache

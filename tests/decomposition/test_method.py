@@ -21,7 +21,7 @@ from optsched.result import Result
 from tests.oracle import tiny
 
 FAMILIES = ("deferrable", "geo")
-FAST, ALL, CHUNK = 100, 1000, 50
+FAST, ALL, CHUNK = 50, 1000, 50
 
 
 def gap_to_optimum(instance: Instance, where: Any) -> float:

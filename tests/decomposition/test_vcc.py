@@ -297,7 +297,7 @@ def test_steps_without_room_are_left_out_and_no_others() -> None:
 def test_the_bound_that_remembers_the_last_slot_holds() -> None:
     """Under random prices, spare ones too; of a window it is never below the other by more than the days' layers."""
     higher = 0
-    for instance, above, window, rng in solved(300):
+    for instance, above, window, rng in solved(150):
         for relaxed in (StaircaseRelaxation(instance, fits=True), StaircaseRelaxation(instance, window, fits=True)):
             pairs = PairRelaxation(relaxed)
             for scale in (0.0, 0.1, 1.0):
@@ -366,9 +366,9 @@ def test_a_beam_starts_only_what_fits() -> None:
         assert optsched.check(instance, stairs.schedule()) == []
 
 
-def test_a_crowded_week_is_certified_within_a_few_hundredths() -> None:
+def test_crowded_days_are_certified_within_a_few_hundredths() -> None:
     """Where the capacity binds: 7 to 14 % before steps without room were left out."""
-    result = optsched.solve(vcc(days=7, jobs=1000, load=0.9, seed=11), "decomposition", options={"iterations": 60})
+    result = optsched.solve(vcc(days=4, jobs=570, load=0.9, seed=11), "decomposition", options={"iterations": 60})
     assert result.gap is not None
     assert result.gap < 0.05
 
@@ -376,7 +376,7 @@ def test_a_crowded_week_is_certified_within_a_few_hundredths() -> None:
 def test_rounds_reproduce() -> None:
     """Beams and neighbours ask no clock."""
     instance = vcc(days=2, jobs=250, load=0.9, seed=12)
-    one, two = (optsched.solve(instance, "decomposition", options={"iterations": 60}) for _ in range(2))
+    one, two = (optsched.solve(instance, "decomposition", options={"iterations": 20}) for _ in range(2))
     assert (one.objective, one.bound) == (two.objective, two.bound)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from optsched.instances.generators import andreas
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
+from tests.cli.test_cli import run
 from tests.oracle import tiny
 
 # the authors' program, re-run: FIFO = EDF = PS 1.813, greedy in EDF order 1.216 EUR; exact optimum of the proxy 1.226
@@ -183,10 +182,6 @@ def test_migrations_cost_work() -> None:
 
 
 def test_the_command(examples: Path, tmp_path: Path) -> None:
-    def run(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "optsched", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
     armida, result, log = examples / "armida.json", tmp_path / "r.json", tmp_path / "log.jsonl"
     done = run("replay", armida, "-o", result, "--log", log)
     assert done.returncode == 0, done.stderr

@@ -204,7 +204,7 @@ def test_trace_rises_to_the_result() -> None:
 def test_start_is_taken() -> None:
     """With no time to search, the given schedule is what comes back."""
     instance = osdec(jobs=150, horizon=96, seed=1)
-    good = optsched.solve(instance, time_limit=10)
+    good = optsched.solve(instance, time_limit=4)
     again = optsched.solve(instance, start=good, time_limit=0.05)
     assert again.objective >= good.objective
     assert again.objective > optsched.solve(instance, "greedy").objective

@@ -257,8 +257,9 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path) -> None:
     local.close()
 
 
-def test_a_cluster_that_is_not_there() -> None:
+def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr("optsched.workers.ANSWERS_S", 1)
     with pytest.raises(OptschedError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         workers(None, "tcp://127.0.0.1:1")
 
