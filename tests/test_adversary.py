@@ -28,6 +28,7 @@ from optsched.referee import parse as parse_schedule
 from optsched.solvers import BACKENDS
 from tests.oracle import enumerate_exact, exact_referee
 from tests.oracle.harsh import MAKERS, harsh, near_fit
+from tests.parts import parts
 
 Json = dict[str, Any]
 MAXIMISED = ("deferrable", "geo")
@@ -299,10 +300,10 @@ def test_the_oracle_by_hand() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", [0, *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 10))])
+@pytest.mark.parametrize("chunk", parts(range(20), in_ci=1))
 @pytest.mark.parametrize("family", MAKERS)
 def test_two_thousand_harsh_instances(family: str, chunk: int) -> None:
-    report(*campaign(family, range(chunk * 200 + 1000, chunk * 200 + 1200)), f"{family}, chunk {chunk}")
+    report(*campaign(family, range(chunk * 100 + 1000, chunk * 100 + 1100)), f"{family}, chunk {chunk}")
 
 
 @pytest.mark.slow
@@ -314,6 +315,6 @@ def test_harsh_instances_never_seen(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", [0, *(pytest.param(n, marks=pytest.mark.campaign) for n in range(1, 20))])
+@pytest.mark.parametrize("chunk", parts(range(20), in_ci=1))
 def test_ten_thousand_near_fits(chunk: int) -> None:
     report(*near_fits(range(chunk * 500 + 100, chunk * 500 + 600)), f"near fits, chunk {chunk}")

@@ -20,20 +20,14 @@ from optsched.models import Model, formulations
 from optsched.solvers import BACKENDS, linear_form
 from tests.oracle import enumerate_exact, exact_referee, tiny
 from tests.oracle.brute import plain
+from tests.parts import parts
 
-FAST, CI, ALL, CHUNK = 80, 200, 2000, 40
+FAST, ALL, CHUNK = 80, 2000, 40
 MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as long as any other
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
 MINLP_S = 30.0  # SCIP does not end by itself on every printed program: allocation 742 keeps it busy for hours
 UNSAID = {"geo": {144, 492, 737, 825, 1414, 1473}}  # two paths of equal cost and delay: the contract prefers neither
 LEAST = {"vcc": 2, "day_ahead": 2}  # caps and shares are continuous: not for CP-SAT
-
-
-def chunks(first: int, last: int) -> list[Any]:
-    """Forty seeds at a time; those that CI leaves to `make slow` are of the campaign."""
-    rest = pytest.mark.campaign
-    cases = [(family, seed) for family in tiny.EVERY for seed in range(first, last, CHUNK)]
-    return [pytest.param(f, seed, id=f"{f}-{seed}", marks=rest if seed >= CI else ()) for f, seed in cases]
 
 
 def seeds(family: str, first: int, last: int) -> list[int]:
@@ -88,14 +82,16 @@ def agrees(family: str, seed: int, minlp: bool) -> int:
     return solved
 
 
-@pytest.mark.parametrize(("family", "first"), chunks(0, FAST))
+@pytest.mark.parametrize("first", range(0, FAST, CHUNK))
+@pytest.mark.parametrize("family", tiny.EVERY)
 def test_fast(family: str, first: int) -> None:
     for seed in seeds(family, first, first + CHUNK):
         assert agrees(family, seed, minlp=seed % MINLP_EVERY == 0) >= LEAST.get(family, 3)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "first"), chunks(0, ALL))
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=3))
+@pytest.mark.parametrize("family", tiny.EVERY)
 def test_slow(family: str, first: int) -> None:
     for seed in seeds(family, first, first + CHUNK):
         assert agrees(family, seed, minlp=True) >= LEAST.get(family, 3)

@@ -22,8 +22,9 @@ from optsched.instances import Instance
 from optsched.registry import family_of
 from tests.oracle import brute, exact_referee, tiny
 from tests.oracle.brute import plain
+from tests.parts import parts
 
-FAST, IN_CI, ALL, CHUNK = 12, 212, 600, 20
+FAST, ALL, CHUNK = 12, 600, 20
 MOST = 40  # more points than any tiny front has
 UNSAID = {"geo": {144, 492}}  # two paths of equal cost and delay: the contract prefers neither
 NEAR = 1e-6  # of the front's extent
@@ -123,9 +124,7 @@ def test_the_front_is_the_enumerated_one(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "first", [first if first < IN_CI else pytest.param(first, marks=pytest.mark.campaign) for first in range(FAST, ALL, CHUNK)]
-)
+@pytest.mark.parametrize("first", parts(range(FAST, ALL, CHUNK), in_ci=4))
 @pytest.mark.parametrize("family", tiny.TINY)
 def test_slow(family: str, first: int) -> None:
     for seed in seeds(family, first, first + CHUNK):

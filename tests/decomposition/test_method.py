@@ -19,6 +19,7 @@ from optsched.problems.packing import Packing
 from optsched.registry import family as family_named
 from optsched.result import Result
 from tests.oracle import tiny
+from tests.parts import parts
 
 FAMILIES = ("deferrable", "geo")
 FAST, ALL, CHUNK = 50, 1000, 50
@@ -48,7 +49,7 @@ def test_brackets_the_optimum(family: str, core: int, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, ALL, CHUNK))
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=10))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_brackets_the_optimum_of_a_thousand(family: str, first: int) -> None:
     gaps = [gap_to_optimum(tiny.TINY[family](seed), (family, seed)) for seed in range(first, first + CHUNK)]

@@ -23,6 +23,7 @@ from optsched.result import Result
 from optsched.workers import workers
 from tests.decomposition.test_dual import optimum
 from tests.oracle import tiny
+from tests.parts import parts
 
 FAMILIES = ("deferrable", "geo")
 
@@ -98,9 +99,10 @@ def test_bounds_and_schedules_are_on_the_right_sides(family: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_shards")
+@pytest.mark.parametrize("first", parts(range(0, 1000, 200), in_ci=1))
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_thousand_by_shards(family: str) -> None:
-    for seed in range(1000):
+def test_a_thousand_by_shards(family: str, first: int) -> None:
+    for seed in range(first, first + 200):
         instance = tiny.TINY[family](seed)
         result = optsched.solve(instance, "decomposition", options={"iterations": 1})
         assert result.bound is not None

@@ -18,6 +18,7 @@ from optsched.rolling.loop import replay
 from optsched.schedules.allocation import AllocationHistory, Run
 from optsched.schedules.allocation.history import check
 from tests.oracle import tiny
+from tests.parts import parts
 
 
 def cluster(**what: Any) -> Any:
@@ -131,7 +132,7 @@ def test_no_history_undercuts_it() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 2000, 250))
+@pytest.mark.parametrize("first", parts(range(0, 2000, 250), in_ci=3))
 def test_no_history_of_two_thousand_undercuts_it(first: int) -> None:
     assert bounds_hold(range(first, first + 250)) >= 5
 

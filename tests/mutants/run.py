@@ -31,7 +31,7 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mutants.toml")
 COPIED = ("optsched", "tests", "instances", "docs", "benchmarks", "notebooks", "pyproject.toml", "README.md", "CHANGELOG.md")
-FAST = "not slow and not timing and not rl"
+FAST = "not slow and not timing and not rl and not browser"
 PASSED, FAILED = 0, 1  # pytest's exit codes; all others say that it could not run as asked
 ENDLESS_S = 900  # a fault that makes a loop endless is noticed by nobody else
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from tests.oracle import brute, day_ahead_lp, enumerate_exact, tiny
+from tests.parts import parts
 
 FAST, ALL, CHUNK = 12, 400, 40
 CLOSE = Fraction(1, 10**8)
@@ -38,7 +39,7 @@ def test_bounds_prune_no_optimum(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.campaign) for n in range(CHUNK, ALL, CHUNK))])
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=1))
 @pytest.mark.parametrize("family", tiny.TINY)
 def test_bounds_prune_no_optimum_of_many(family: str, first: int) -> None:
     for seed in range(first, first + CHUNK):
@@ -51,8 +52,9 @@ def test_corners_of_day_ahead_are_those_of_its_linear_program() -> None:
 
 
 @pytest.mark.slow
-def test_corners_of_day_ahead_of_many() -> None:
-    for seed in range(120, 2000):
+@pytest.mark.parametrize("first", parts(range(120, 2000, 470), in_ci=1))
+def test_corners_of_day_ahead_of_many(first: int) -> None:
+    for seed in range(first, first + 470):
         bracketed(seed)
 
 

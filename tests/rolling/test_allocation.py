@@ -16,6 +16,7 @@ from optsched.rolling.policy import policies
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
 from tests.cli.test_cli import run
 from tests.oracle import tiny
+from tests.parts import parts
 
 # the authors' program, re-run: FIFO = EDF = PS 1.813, greedy in EDF order 1.216 EUR; exact optimum of the proxy 1.226
 ARMIDA = {"fifo": 1.813, "edf": 1.813, "ps": 1.813, "preemptive-edf": 1.216, "rolling:exact": 1.226}
@@ -52,8 +53,7 @@ def test_every_policy_finishes_every_tiny_replay(policy: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [1, 2])
-@pytest.mark.parametrize("rate", ["high", "mixed"])
+@pytest.mark.parametrize(("case", "rate"), parts([(1, "high"), (2, "mixed"), (1, "mixed"), (2, "high")], in_ci=2))
 def test_rolling_is_ahead_of_rules(case: int, rate: Any) -> None:
     """Six nodes, sixty jobs, two seeds: of the simple rules and of the paper's heuristic; near `priced`."""
     made = [andreas(case, 6, rate=rate, seed=seed) for seed in (50, 51)]

@@ -25,6 +25,7 @@ from optsched.schedules.allocation import AllocationHistory, Run
 from optsched.schedules.deferrable import Cut as Stopped
 from optsched.schedules.deferrable import DeferrableSchedule
 from optsched.schedules.geo import Cut, GeoSchedule, Start
+from tests.parts import parts
 
 HOUR = 3600.0
 
@@ -304,10 +305,11 @@ def test_every_policy_lives_with_events(family: str, policy: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("first", parts(range(2, 17, 5), in_ci=1))
 @pytest.mark.parametrize("family", FEW)
-def test_many_histories_with_events(family: str) -> None:
+def test_many_histories_with_events(family: str, first: int) -> None:
     """Every policy on 15 more."""
-    for seed in range(2, 17):
+    for seed in range(first, first + 5):
         for policy in [name for of, name in OWN if of == family]:
             holds(family, policy, seed)
 
@@ -322,7 +324,7 @@ def test_without_events_nothing_changes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["allocation", "geo"])
+@pytest.mark.parametrize("family", parts(["allocation", "geo"], in_ci=1))
 def test_three_days_killed_thirty_times(family: str, tmp_path: Path) -> None:
     """Nothing is lost: every row of the log and every figure is that of the replay that nobody killed."""
     size: dict[str, Any] = {"nodes": 8, "jobs": 120} if family == "allocation" else {"jobs": 300, "days": 3}
