@@ -28,7 +28,7 @@ plugin: $(VENV)/.dev  ## a distribution of somebody else's, installed into an en
 	OPTSCHED_PLUGIN_PYTHON=$(CURDIR)/$(VENV)-plugin/bin/python $(BIN)/python -m pytest tests/test_plugin.py
 
 rl: $(VENV)/.rl  ## training, in short
-	$(BIN)/python -m pytest -m rl
+	$(BIN)/python -m pytest -n 2 -m rl
 
 browser: $(VENV)/.dev  ## the page of `optsched report` in a headless Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
@@ -43,15 +43,13 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-notebooks: $(VENV)/.dev  ## run them; what they show goes to out/notebooks
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[notebooks]'
+notebooks: $(VENV)/.notebooks  ## run them; what they show goes to out/notebooks
 	$(BIN)/python notebooks/run.py --workers 2
 
 reproduce: $(VENV)/.dev  ## published figures made anew, those that take two minutes in all; FULL=1: all, over two hours on one core
 	$(BIN)/python benchmarks/reproduce.py $(if $(FULL),--full)
 
-site: $(VENV)/.dev  ## the documentation, warnings are errors; into out/site
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+site: $(VENV)/.docs  ## the documentation, warnings are errors; into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(VENV)/bin/python:
@@ -64,6 +62,10 @@ $(VENV)/.run: $(VENV)/bin/python pyproject.toml
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.run
+
+$(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[$*]'
+	touch $@
 
 $(VENV)/.rl: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from optsched.errors import InputError
 from optsched.rl.learners import lessons
 from optsched.rl.trained import Card, Trained, shipped
 from tests.cli.test_cli import run
@@ -61,6 +62,12 @@ def test_a_file_that_holds_no_agent_is_one_line(tmp_path: Path, examples: Path) 
         assert done.returncode == 2, name
         assert name in done.stderr
         assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_weights_of_another_kind_are_refused(tmp_path: Path) -> None:
+    Trained({"a": np.zeros(2)}, card("geo-rounds")).save(tmp_path / "x.npz")
+    with pytest.raises(InputError, match=r"holds an agent of deferrable \(geo-rounds\), expected deferrable-scores"):
+        Trained.load(tmp_path / "x.npz", "deferrable-scores")
 
 
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
