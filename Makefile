@@ -2,6 +2,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 SLOW := slow
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compiled once
 
 .PHONY: demo test timing mutants slow plugin rl browser bench reproduce site lint types notebooks clean
 

@@ -22,7 +22,7 @@ from tests.oracle import enumerate_exact, exact_referee, tiny
 from tests.oracle.brute import plain
 from tests.parts import parts
 
-FAST, ALL, CHUNK = 80, 2000, 40
+FAST, ALL, CHUNK, CORNERS = 40, 2000, 40, 80
 MINLP_EVERY = 4  # in the fast run: the printed program takes SCIP ten times as long as any other
 CLOSE, FLOATS = Fraction(1, 10**9), Fraction(1, 10**12)  # as "optimal" says; what floats lose where components cancel
 MINLP_S = 30.0  # SCIP does not end by itself on every printed program: allocation 742 keeps it busy for hours
@@ -108,7 +108,7 @@ def test_presolve_keeps_the_optimum(family: str, seed: int) -> None:
 
 @pytest.mark.parametrize("family", tiny.EVERY)
 def test_no_heuristic_beats_the_optimum(family: str) -> None:
-    for seed in seeds(family, 0, 100):
+    for seed in seeds(family, 0, 60):
         instance = tiny.EVERY[family](seed)
         raw = plain(instance)
         greedy, best = optsched.solve(instance, "greedy"), enumerate_exact.best(raw)
@@ -123,17 +123,17 @@ def test_no_heuristic_beats_the_optimum(family: str) -> None:
 
 def test_generators_reach_every_corner() -> None:
     """The tiny instances are worth something only if they differ where the rules do."""
-    made: list[Any] = [tiny.allocation(s) for s in range(FAST)]
+    made: list[Any] = [tiny.allocation(s) for s in range(CORNERS)]
     assert {(i.first_ending, i.use_all_nodes) for i in made} == {
         (f, u) for f in ("earliest", "cheapest") for u in (True, False)
     }
     assert any(len(i.known_jobs) < len(i.jobs) for i in made)
     assert any(i.nodes_to_use < min(len(i.nodes), len(i.known_jobs)) for i in made)
-    sent = [optimal(tiny.geo(s))["starts"] for s in range(FAST)]
+    sent = [optimal(tiny.geo(s))["starts"] for s in range(CORNERS)]
     assert sum(row["departure"] is not None for rows in sent for row in rows) >= 5
-    over = [exact_referee.components(raw, optimal_of(raw))["over"] for raw in (plain(tiny.deferrable(s)) for s in range(FAST))]
+    over = [exact_referee.components(raw, optimal_of(raw))["over"] for raw in (plain(tiny.deferrable(s)) for s in range(CORNERS))]
     assert any(o < 0 for o in over)
-    days = [plain(tiny.day_ahead(s)) for s in range(FAST)]
+    days = [plain(tiny.day_ahead(s)) for s in range(CORNERS)]
     assert any(len(raw["campuses"]) == 2 for raw in days)
     taus = [exact_referee.flexible_usage(cluster) for raw in days for cluster in raw["clusters"]]
     assert 0 < sum(tau == 0 for tau in taus) < len(taus) / 2

@@ -117,7 +117,7 @@ def test_prices_to_begin_with_are_cut_to_the_overload_price() -> None:
 
 @pytest.mark.parametrize("policy", policies("allocation"))
 def test_no_replay_of_allocation_undercuts_the_clairvoyant(policy: str) -> None:
-    for seed in (0, 2, 3, 5, 7, 8):  # every job can run somewhere
+    for seed in (0, 3, 8):  # every job can run somewhere
         instance = tiny.allocation(seed).model_copy(update={"use_all_nodes": True})
         result = replay(instance, policy, seed=seed)
         assert result.objective is not None

@@ -113,14 +113,14 @@ def test_the_fast_queue_is_the_referees(preempt: bool) -> None:
 def test_every_cap_on_a_grid_is_no_better() -> None:
     """Brute force over caps themselves, where there are few enough: the optimum is that of the staircases."""
     tried = 0
-    for seed in range(60):
+    for seed in range(40):
         instance: Any = tiny.vcc(seed)
         if instance.horizon > 4 or len(instance.jobs) > 3:
             continue
         best = optsched.solve(instance).objective
-        grid = np.linspace(0, 1, 7).tolist()
+        grid = np.linspace(0, 1, 6).tolist()
         for cap in product(grid, repeat=instance.horizon):
             assert evaluate(instance, simulate_queue(instance, cap)).objective >= best - 1e-9  # type: ignore[operator]
         assert brute.optimum(instance) == pytest.approx(best, rel=1e-6, abs=1e-9)
         tried += 1
-    assert tried >= 10
+    assert tried >= 8
