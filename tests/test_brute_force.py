@@ -131,7 +131,9 @@ def test_generators_reach_every_corner() -> None:
     assert any(i.nodes_to_use < min(len(i.nodes), len(i.known_jobs)) for i in made)
     sent = [optimal(tiny.geo(s))["starts"] for s in range(CORNERS)]
     assert sum(row["departure"] is not None for rows in sent for row in rows) >= 5
-    over = [exact_referee.components(raw, optimal_of(raw))["over"] for raw in (plain(tiny.deferrable(s)) for s in range(CORNERS))]
+    over = [
+        exact_referee.components(raw, optimal_of(raw))["over"] for raw in (plain(tiny.deferrable(s)) for s in range(CORNERS))
+    ]
     assert any(o < 0 for o in over)
     days = [plain(tiny.day_ahead(s)) for s in range(CORNERS)]
     assert any(len(raw["campuses"]) == 2 for raw in days)
