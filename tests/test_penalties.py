@@ -100,7 +100,7 @@ def attack(instance: Instance, limit: float) -> None:
 
 
 @pytest.mark.parametrize("family", MAKERS)
-@pytest.mark.parametrize("penalty", [1e9, 1e15])
+@pytest.mark.parametrize("penalty", [1e15])
 def test_no_schedule_exceeds_a_bound_in_short(family: str, penalty: float) -> None:
     attack(MAKERS[family](1, penalty, 12), 1.0)
 

@@ -27,7 +27,7 @@ HERE = Path(__file__).parent / "repro"
 def test_a_penalty_of_a_trillion_closes_no_gap(backend: str, formulation: str) -> None:
     """HiGHS called 519.1 optimal, CP-SAT 527.8; SCIP knew a schedule of 531.3."""
     instance = optsched.load(HERE / "hard.json")
-    result = optsched.solve(instance, backend=backend, formulation=formulation, time_limit=2)
+    result = optsched.solve(instance, backend=backend, formulation=formulation, time_limit=1)
     assert result.solution == "feasible"
     assert result.bound is None or result.bound > 531.3  # none where the machine is too busy for a first one
     assert result.verify(instance) == []

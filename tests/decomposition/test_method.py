@@ -99,7 +99,7 @@ def test_stops_in_time(family: str) -> None:
     assert time.perf_counter() - began < 2.0
 
 
-@pytest.mark.parametrize("seconds", [0.05, 0.3, 1.0, 2.5])
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 1.5])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_stops_with_what_it_has(family: str, seconds: float) -> None:
     big = too_large(family)

@@ -294,6 +294,7 @@ def test_steps_without_room_are_left_out_and_no_others() -> None:
     assert better >= 30
 
 
+@pytest.mark.slow
 def test_the_bound_that_remembers_the_last_slot_holds() -> None:
     """Under random prices, spare ones too; of a window it is never below the other by more than the days' layers."""
     higher = 0
@@ -366,6 +367,7 @@ def test_a_beam_starts_only_what_fits() -> None:
         assert optsched.check(instance, stairs.schedule()) == []
 
 
+@pytest.mark.slow
 def test_crowded_days_are_certified_within_a_few_hundredths() -> None:
     """Where the capacity binds: 7 to 14 % before steps without room were left out."""
     result = optsched.solve(vcc(days=4, jobs=570, load=0.9, seed=11), "decomposition", options={"iterations": 60})

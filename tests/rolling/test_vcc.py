@@ -158,6 +158,7 @@ def test_a_table_without_a_bound(tmp_path: Path) -> None:
     assert _run([*words, "--bound"]) == 2
 
 
+@pytest.mark.slow
 def test_rolling_saves_carbon() -> None:
     """On four days, with forecasts that it makes: below cap 1, at a fifth of the load that there is room for."""
     instance = vcc(days=4, jobs=345, load=0.15, seed=1)
