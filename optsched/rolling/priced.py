@@ -29,6 +29,7 @@ PRICING_S = 3600.0
 SCENARIOS = 6
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
+MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 J = TypeVar("J", bound=SlottedJob)
@@ -47,7 +48,7 @@ class BidPricing(Generic[I, S, J]):
     options
         A snapshot's options, and how a choice of them becomes a schedule.
     resubmit
-        A job as if submitted in another slot.
+        What changes in a job that is submitted in another slot.
     price_discount
         Which share of the prices counts: those of few samples are too sure.
     exact_limit
@@ -58,7 +59,7 @@ class BidPricing(Generic[I, S, J]):
     job: type[J]
     slotted: Callable[[I], Slotted[J]]
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
-    resubmit: Callable[[J, int], J]
+    resubmit: Callable[[J, int], dict[str, object]]
     price_discount: float
     exact_limit: int
 
@@ -76,6 +77,9 @@ class Memory(Data):
     stretch: tuple[float, int] | None
     seen: tuple[str, ...]
     came: tuple[tuple[int, dict[str, object]], ...]
+
+
+Hour = tuple[int, list[tuple[int, J]]]  # its first slot, and (slots after that, job)
 
 
 class Arrivals(Generic[J]):
@@ -96,18 +100,13 @@ class Arrivals(Generic[J]):
         at = self.offset + slot
         self.jobs[at // self.block].append((at % self.block, job))
 
-    def futures(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[tuple[int, J]]:
-        """(slot, job) of one drawn future over the slots first..last of the present stretch, from the blocks `known`."""
+    def future(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[Hour[J]]:
+        """One drawn future over the slots first..last of the present stretch: the blocks of it, each one of `known` again."""
         pool = np.concatenate([np.arange(r.start, r.stop) for r in known])
-        drawn = []
-        for block in range(first // self.block, last // self.block + 1):
+        drawn: list[Hour[J]] = []
+        for block in range(first // self.block, last // self.block + 1) if len(pool) else ():
             alike = pool[pool % self.blocks_a_day == block % self.blocks_a_day]
-            if not len(pool):
-                break
-            source = int(rng.choice(alike if len(alike) else pool))
-            for offset, job in self.jobs.get(source, ()):
-                if first <= block * self.block + offset <= last:
-                    drawn.append((block * self.block + offset, job))
+            drawn.append((block * self.block, self.jobs.get(int(rng.choice(alike if len(alike) else pool)), [])))
         return drawn
 
 
@@ -168,7 +167,7 @@ class BidPricePolicy(Generic[I, S, J]):
             phase = past.now % day
             self.arrivals.begin(phase + past.horizon)
             for job in past.jobs:
-                self.arrivals.add(phase + job.submitted, self.pricing.resubmit(job, 0))
+                self.arrivals.add(phase + job.submitted, job.model_copy(update=self.pricing.resubmit(job, 0)))
             self.before = range(-(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block)
         self.arrivals.begin(slots)
 
@@ -207,14 +206,18 @@ class BidPricePolicy(Generic[I, S, J]):
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
         seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
         jobs = list(known.jobs)
-        for k in range(SCENARIOS):
-            drawn = arrivals.futures(seen, now + 1, now + known.horizon - 1, self.rng)
-            for i, (slot, job) in enumerate(drawn):
-                jobs.append(pricing.resubmit(job, slot - now).model_copy(update={"id": f"future {k}.{i}"}))
-        future = snapshot.model_copy(update={"jobs": tuple(jobs)})
-        program, _ = pricing.options(future)
+        first, last = now + 1, now + known.horizon - 1
+        drawn = [arrivals.future(seen, first, last, self.rng) for _ in range(SCENARIOS)]
+        every = max(1, -(-sum(len(came) for future in drawn for _, came in future) // MOST_DRAWN))
+        for k, future in enumerate(drawn):
+            for nth, (begins, came) in enumerate(future):
+                for after, job in came[(k + nth) % every :: every]:
+                    if first <= begins + after <= last:
+                        update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
+                        jobs.append(job.model_copy(update=update))
+        program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
-        share = np.where(drawn_jobs, 1 / SCENARIOS, 1.0)
+        share = np.where(drawn_jobs, every / SCENARIOS, 1.0)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]

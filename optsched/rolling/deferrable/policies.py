@@ -27,11 +27,10 @@ def options(snapshot: DeferrableInstance) -> tuple[TimeIndexedProblem, Callable[
     return options, partial(to_schedule, snapshot, options)
 
 
-def resubmit(job: Job, slot: int) -> Job:
-    """The job as if submitted in `slot`."""
+def resubmit(job: Job, slot: int) -> dict[str, object]:
+    """What changes in a job that is submitted in `slot`."""
     later = slot - job.submitted
-    update = {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
-    return job.model_copy(update=update)
+    return {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
 
 
 PRICING = BidPricing(
@@ -41,7 +40,7 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     price_discount=0.5,  # most jobs are worth the same per core and slot, so that full prices would turn all away
-    exact_limit=4_000,
+    exact_limit=1_250,
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {

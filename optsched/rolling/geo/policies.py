@@ -36,9 +36,9 @@ def options(snapshot: GeoInstance) -> tuple[TimeIndexedProblem, Callable[[Ints],
     return options, partial(to_schedule, snapshot, options, departure)
 
 
-def resubmit(job: Job, slot: int) -> Job:
-    """The job as if submitted in `slot`."""
-    return job.model_copy(update={"submitted": slot, "bound_for": None, "arrives": 0})
+def resubmit(_: Job, slot: int) -> dict[str, object]:
+    """What changes in a job that is submitted in `slot`."""
+    return {"submitted": slot, "bound_for": None, "arrives": 0}
 
 
 PRICING = BidPricing(
