@@ -1,0 +1,42 @@
+"""What the future is thought to ask for, of more jobs than are looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.decomposition.dual import Dual
+from optsched.instances.generators import osdec
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.rolling import priced
+from optsched.rolling.deferrable.policies import PRICING
+from optsched.rolling.policy import Settings
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_a_thinned_future_asks_for_as_much(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    past, coming = osdec(seed=1), osdec(seed=2)
+    snapshot = coming.model_copy(update={"jobs": tuple(job for job in coming.jobs if job.submitted == 0)})
+    asked: list[float] = []
+    looked_at: list[int] = []
+    solved = priced.solve_dual
+
+    def weigh(program: TimeIndexedProblem, **options: Any) -> Dual:
+        jobs = np.unique(program.job)
+        asked.append(float((program.demand * program.duration)[jobs].sum()))
+        looked_at.append(len(jobs))
+        return solved(program, **options)
+
+    monkeypatch.setattr(priced, "solve_dual", weigh)
+    whole = priced.BidPricePolicy(PRICING, Settings(history=past))
+    whole.decide(snapshot)
+    monkeypatch.setattr(priced, "MOST_DRAWN", looked_at[0] // every + 1)
+    thinned = priced.BidPricePolicy(PRICING, Settings(history=past))
+    thinned.decide(snapshot)
+    assert looked_at[1] < 1.3 * looked_at[0] / every
+    assert asked[1] == pytest.approx(asked[0], rel=0.15)
+    assert whole.prices is not None
+    assert thinned.prices is not None
+    assert thinned.prices.mean() == pytest.approx(whole.prices.mean(), rel=0.15)
