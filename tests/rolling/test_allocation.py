@@ -45,8 +45,8 @@ def test_armida_rolling_and_randomized_greedy(examples: Path) -> None:
 
 @pytest.mark.parametrize("policy", policies("allocation"))
 def test_every_policy_finishes_every_tiny_replay(policy: str) -> None:
-    for seed in range(4):
-        instance = andreas(1 + seed % 2, 2, jobs=5, seed=seed)
+    for seed in range(2):  # a case each
+        instance = andreas(1 + seed, 2, jobs=5, seed=seed)
         result = replay(instance, policy, seed=seed)
         assert check(instance, result.best) == []
         assert result.options["figures"]["fallbacks"] == 0, result.message
