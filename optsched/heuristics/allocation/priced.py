@@ -86,7 +86,7 @@ def priced_dispatch(
         regret = (score - least[listed.job]) / listed.time_s
         ranked = ranked[(regret <= bidding.patience * measured.weight[listed.job])[ranked]]
         begin = np.searchsorted(listed.job[ranked], np.arange(len(instance.known_jobs) + 1))
-    size = np.maximum(measured.work, 1e-9) ** bidding.short
-    order = np.argsort(-measured.weight / size, kind="stable")
+    size = bidding.short * np.log(np.maximum(measured.work, 1e-9))
+    order = np.argsort(size - measured.rank, kind="stable")
     kept = held if bidding.keeps else None
     return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist(), kept, spare)

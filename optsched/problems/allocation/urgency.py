@@ -19,7 +19,7 @@ class Urgency:
     ----------
     shortest : execution time at its fastest. work : least GPU-seconds, a GPU counted by its class's speed. slack : seconds to
         spare, were it started at its fastest now. weight : tardiness weight, faded by the slack over the time to clear all
-        known work. speed : of a class, relative to the fastest. price : of a GPU-second at speed one: it delays whoever
+        known work. rank : the logarithm of that, also where it fades to nothing. speed : of a class, relative to the fastest. price : of a GPU-second at speed one: it delays whoever
         waits, so it costs the sum of `weight` over all GPUs.
     """
 
@@ -27,6 +27,7 @@ class Urgency:
     work: Floats
     slack: Floats
     weight: Floats
+    rank: Floats
     speed: Floats
     price: float
 
@@ -52,5 +53,8 @@ def urgency(instance: AllocationInstance, listed: Options, fade: float = 1.0) ->
     able = np.isfinite(shortest)
     clear = max(float(work[able].sum()) / whole, 1e-9)
     slack = instance.columns.due_s - instance.now_s - np.where(able, shortest, 0.0)
-    weight = np.where(able, instance.columns.weight_per_s, 0.0) * np.exp(-np.maximum(0.0, slack) / (fade * clear))
-    return Urgency(shortest, work, slack, weight, speed, float(weight.sum()) / whole)
+    faded, weight = np.maximum(0.0, slack) / (fade * clear), np.where(able, instance.columns.weight_per_s, 0.0)
+    with np.errstate(divide="ignore"):
+        rank = np.log(weight) - faded
+    weight = weight * np.exp(-faded)
+    return Urgency(shortest, work, slack, weight, rank, speed, float(weight.sum()) / whole)

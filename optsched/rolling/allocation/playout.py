@@ -1,14 +1,14 @@
 """Many futures of a cluster at once: rules of dispatch played out, a lane each, vectorised over the lanes.
 
 A lane is one rule under one sampled future. All lanes take a step together: each decides anew, with preemption, and goes to the
-time when so many of its jobs have ended or come. Nodes of a class count by their GPUs, as if filled one after another, which is
-exact but for what is lost where jobs do not fill a node.
+time when so many of its jobs have ended or come. Nodes have no names: jobs fit where they could be packed onto so many nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from optsched.heuristics.allocation.priced import Bidding
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.rolling.allocation.futures import Futures
+from optsched.rolling.allocation.packing import cost_of, nodes_needed
 from optsched.schedules.allocation import Assignment
 from optsched.stop import Spare
 
@@ -33,12 +34,12 @@ class Cluster:
     ----------
     kind, gpus
         Of each way, shape (C,).
-    way_per_s
-        What its GPUs cost as their share of a full node, shape (C,).
+    way_per_s, alone_per_s
+        What its GPUs cost as their share of a full node, and on a node where nothing else runs, shape (C,).
     most, total
         GPUs of a node, and of all nodes of a class, shape (K,).
-    used_per_s
-        What the nodes of a class cost with so many GPUs in use, shape (K, largest total + 1).
+    node_per_s
+        What a node costs with so many GPUs in use, by class.
     speed
         Of a class, relative to the fastest, shape (K,).
     whole
@@ -48,9 +49,10 @@ class Cluster:
     kind: Ints
     gpus: Ints
     way_per_s: Floats
+    alone_per_s: Floats
     most: Ints
     total: Ints
-    used_per_s: Floats
+    node_per_s: tuple[Floats, ...]
     speed: Floats
     whole: float
 
@@ -60,18 +62,26 @@ class Cluster:
         classes = instance.node_classes
         most = np.array([c.gpus for c in classes])
         total = np.array([c.gpus * len(c.nodes) for c in classes])
-        used_per_s = np.zeros((len(classes), total.max() + 1))
-        for k, c in enumerate(classes):
-            node = np.append(0.0, instance.cost_per_h[k, : c.gpus]) / 3600
-            used = np.arange(total[k] + 1)
-            used_per_s[k, : len(used)] = used // c.gpus * node[-1] + node[used % c.gpus]
+        node_per_s = tuple(np.append(0.0, instance.cost_per_h[k, : c.gpus]) / 3600 for k, c in enumerate(classes))
         kind, gpus = np.array([(k, g) for k, c in enumerate(classes) for g in range(1, c.gpus + 1)], dtype=int).T
         way_per_s = instance.cost_per_h[kind, most[kind] - 1] * gpus / most[kind] / 3600
-        return cls(kind, gpus, way_per_s, most, total, used_per_s, speed, max(float(total @ speed), 1e-9))
+        alone_per_s = instance.cost_per_h[kind, gpus - 1] / 3600
+        return cls(kind, gpus, way_per_s, alone_per_s, most, total, node_per_s, speed, max(float(total @ speed), 1e-9))
 
-    def cost_per_s(self, used: Ints) -> Floats:
-        """What the nodes cost with so many GPUs in use, shape (..., K); shape (...)."""
-        return np.asarray(self.used_per_s[np.arange(len(self.total)), used].sum(axis=-1))
+    @cached_property
+    def nodes(self) -> Ints:
+        """Of each class, shape (K,)."""
+        return np.asarray(self.total // self.most)
+
+    def needs(self, packed: Ints, k: int) -> Ints:
+        """Nodes of class k for jobs by size, shape (..., G); shape (...)."""
+        return nodes_needed(packed, int(self.most[k]))
+
+    def cost_per_s(self, packed: Ints) -> Floats:
+        """What nodes cost with jobs by class and size, shape (L, K, G); shape (L,)."""
+        used = packed @ np.arange(1, packed.shape[-1] + 1)
+        each = (cost_of(self.needs(packed[:, k], k), used[:, k], node) for k, node in enumerate(self.node_per_s))
+        return np.asarray(sum(each))
 
     def ways(self, snapshot: AllocationInstance, placed: Mapping[str, Assignment]) -> Ints:
         """Of each known job, how it runs, -1 where it waits, shape (J,)."""
@@ -118,7 +128,7 @@ class Playout:
         Of each lane, L of them.
     """
 
-    LANES = ("lane", "price", "fade", "short", "patience", "keeps", "submit", "due", "weight", "time", "energy",
+    LANES = ("lane", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time", "energy",
              "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
@@ -150,7 +160,7 @@ class Playout:
     def _follow(self, rules: Sequence[Bidding]) -> None:
         told = [(rule.price, rule.fade, rule.short, rule.patience) for rule in rules]
         self.price, self.fade, self.short, self.patience = np.array(told).T
-        self.keeps = np.array([rule.keeps for rule in rules])
+        self.shared, self.keeps = np.array([(rule.shared, rule.keeps) for rule in rules]).T
 
     def differ(self, ends: int = 1) -> bool:
         """Take the first step; whether the lanes decided differently."""
@@ -249,16 +259,18 @@ class Playout:
         least = np.where(here, self.least[:, columns] * left, 0.0)
         clear = np.maximum(least.sum(axis=1) / cluster.whole, 1e-9)[:, None]
         slack = np.maximum(0.0, due - now - self.shortest[:, columns] * left)
-        urgent = np.where(here, weight * np.exp(-slack / (self.fade[:, None] * clear)), 0.0)
+        faded = slack / (self.fade[:, None] * clear)
+        urgent = np.where(here, weight * np.exp(-faded), 0.0)
         price = self.price * urgent.sum(axis=1) / cluster.whole
-        key = np.where(here, -urgent / np.maximum(least, 1e-9) ** self.short[:, None], np.inf)
+        key = np.where(here, self.short[:, None] * np.log(np.maximum(least, 1e-9)) - np.log(weight) + faded, np.inf)
         key[here & self.keeps[:, None] & (self.way[:, columns] >= 0)] = -np.inf
         looked = min(SPARE + int(cluster.total.sum()), int(here.sum(axis=1).max()))
         order = np.argsort(key, axis=1, kind="stable")[:, :looked]
         lanes = np.arange(len(here))[:, None]
         at, waits = columns[order], here[lanes, order]
         time = self.time[lanes, at] * left[lanes, order][:, :, None]
-        asked = time * (cluster.way_per_s + price[:, None] * self.use)[:, None, :]
+        per_s = np.where(self.shared[:, None], cluster.way_per_s, cluster.alone_per_s)
+        asked = time * (per_s + price[:, None] * self.use)[:, None, :]
         late = time + (now - due[lanes, order])[:, :, None]
         asked += weight[lanes, order][:, :, None] * np.maximum(0.0, late)
         if len(waiting := np.flatnonzero(np.isfinite(self.patience))):
@@ -266,42 +278,49 @@ class Playout:
             regret = (own - own.min(axis=2, keepdims=True)) / time[waiting]
             bearable = self.patience[waiting, None] * np.take_along_axis(urgent, order, axis=1)[waiting]
             asked[waiting] = np.where(regret <= bearable[:, :, None], own, np.inf)
-        free = np.repeat(cluster.total[None], len(here), axis=0)
+        packed = np.zeros((len(here), len(cluster.total), int(cluster.most.max())), dtype=int)
         ranked = np.full(order.shape, -1)
         if self.keeps.any():
             held = np.where(self.keeps[:, None] & waits, self.way[lanes, at], -1)
-            self._serve(held, held >= 0, ranked, waits, free)
+            self._serve(held, held >= 0, ranked, waits, packed)
         for _ in range(ROUNDS):
-            fits = np.minimum(free, cluster.most)[:, cluster.kind] >= cluster.gpus
-            wish = np.where(fits[:, None, :], asked, np.inf)
+            wish = np.where(self._fits(packed)[:, None, :], asked, np.inf)
             best = wish.argmin(axis=2)
             good = waits & np.isfinite(np.take_along_axis(wish, best[:, :, None], axis=2)[:, :, 0])
             if not good.any():
                 break
-            self._serve(best, good, ranked, waits, free)
+            self._serve(best, good, ranked, waits, packed)
         way = np.full(here.shape, -1)
         np.put_along_axis(way, order, ranked, axis=1)
-        return way, cluster.cost_per_s(cluster.total - free)
+        return way, cluster.cost_per_s(packed)
 
     def _decided(self, columns: Ints, first: Ints) -> tuple[Ints, Floats]:
         """The ways of those jobs, those that are not known waiting, and what the nodes cost a second."""
         cluster, way = self.cluster, np.full((len(self.lane), len(columns)), -1)
         known = columns < first.shape[1]
         way[:, known] = first[self.lane][:, columns[known]]
-        used = np.zeros((len(way), len(cluster.total)), dtype=int)
+        packed = np.zeros((len(way), len(cluster.total), int(cluster.most.max())), dtype=int)
         lanes, jobs = np.nonzero(way >= 0)
-        np.add.at(used, (lanes, cluster.kind[way[lanes, jobs]]), cluster.gpus[way[lanes, jobs]])
-        return way, cluster.cost_per_s(used)
+        np.add.at(packed, (lanes, cluster.kind[way[lanes, jobs]], cluster.gpus[way[lanes, jobs]] - 1), 1)
+        return way, cluster.cost_per_s(packed)
 
-    def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, free: Ints) -> None:
+    def _fits(self, packed: Ints) -> Bools:
+        """Which ways have room for one more, shape (L, C)."""
+        cluster, one = self.cluster, np.eye(packed.shape[-1], dtype=int)
+        more = (cluster.needs(packed[:, k, None] + one[:most], k) for k, most in enumerate(cluster.most))
+        return np.concatenate([need <= nodes for need, nodes in zip(more, cluster.nodes, strict=True)], axis=1)
+
+    def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, packed: Ints) -> None:
         """In each class, the first of those that want it and have room; the last three are changed."""
         kind, gpus = self.cluster.kind[wanted], np.where(good, self.cluster.gpus[wanted], 0)
-        for k in range(free.shape[1]):
-            mine = np.where(kind == k, gpus, 0)
-            served = (mine > 0) & (mine.cumsum(axis=1) <= free[:, k, None])
+        sizes = gpus[:, :, None] == np.arange(1, packed.shape[-1] + 1)
+        for k, nodes in enumerate(self.cluster.nodes):
+            mine = sizes & (kind == k)[:, :, None]
+            fits = self.cluster.needs(packed[:, k, None] + mine.cumsum(axis=1), k) <= nodes
+            served = fits & good & (kind == k)
             ranked[served] = wanted[served]
             waits &= ~served
-            free[:, k] -= np.where(served, mine, 0).sum(axis=1)
+            packed[:, k] += (mine & served[:, :, None]).sum(axis=1)
 
     def _remaining(self) -> Floats:
         """What is left, as a fluid in the order of weight by work: its least energy, and its tardiness."""
