@@ -19,8 +19,8 @@ class Urgency:
     ----------
     shortest : execution time at its fastest. work : least GPU-seconds, a GPU counted by its class's speed. slack : seconds to
         spare, were it started at its fastest now. weight : tardiness weight, faded by the slack over the time to clear all
-        known work. rank : the logarithm of that, also where it fades to nothing. speed : of a class, relative to the fastest. price : of a GPU-second at speed one: it delays whoever
-        waits, so it costs the sum of `weight` over all GPUs.
+        known work. rank : the logarithm of that, also where it fades to nothing. speed : of a class, relative to the
+        fastest. price : of a GPU-second at speed one: it delays whoever waits, so it costs the sum of `weight` over all GPUs.
     """
 
     shortest: Floats

@@ -15,21 +15,20 @@ def nodes_needed(sizes: Ints, most: int) -> Ints:
     Parameters
     ----------
     sizes
-        Jobs of 1, 2, ... GPUs, shape (..., `most` at least).
+        Jobs of 1, 2, ... GPUs, shape (`most` at least, ...).
 
     Returns
     -------
     Shape (...).
     """
     half = most // 2  # two larger jobs never share a node
-    filled = room = small = np.zeros(sizes.shape[:-1], dtype=int)
-    for left in range(1, most - half):  # beside a larger job
+    filled = volume = np.zeros(sizes.shape[1:], dtype=sizes.dtype)
+    for left in range(1, max(half, most - half - 1) + 1):
         if left <= half:
-            small = small + left * sizes[..., left - 1]
-        room = left * sizes[..., most - left - 1]
-        filled = np.minimum(filled + room, small)
-    volume = sizes[..., :half] @ np.arange(1, half + 1) - filled
-    return np.asarray(sizes[..., half:most].sum(axis=-1) - volume // -most)
+            volume = volume + left * sizes[left - 1]
+        if left < most - half:  # beside a larger job
+            filled = np.minimum(filled + left * sizes[most - left - 1], volume)
+    return np.asarray(sizes[half:most].sum(axis=0) - (volume - filled) // -most)
 
 
 def cost_of(nodes: Ints, used: Ints, node_per_s: Floats) -> Floats:

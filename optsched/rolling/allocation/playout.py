@@ -73,14 +73,19 @@ class Cluster:
         """Of each class, shape (K,)."""
         return np.asarray(self.total // self.most)
 
-    def needs(self, packed: Ints, k: int) -> Ints:
-        """Nodes of class k for jobs by size, shape (..., G); shape (...)."""
-        return nodes_needed(packed, int(self.most[k]))
+    @cached_property
+    def ways_of(self) -> list[list[int]]:
+        """The ways to run on each class, by GPUs."""
+        return [np.flatnonzero(self.kind == k).tolist() for k in range(len(self.total))]
+
+    def needs(self, sizes: Ints, k: int) -> Ints:
+        """Nodes of class k for jobs by size, shape (G, ...); shape (...)."""
+        return nodes_needed(sizes, int(self.most[k]))
 
     def cost_per_s(self, packed: Ints) -> Floats:
-        """What nodes cost with jobs by class and size, shape (L, K, G); shape (L,)."""
-        used = packed @ np.arange(1, packed.shape[-1] + 1)
-        each = (cost_of(self.needs(packed[:, k], k), used[:, k], node) for k, node in enumerate(self.node_per_s))
+        """What nodes cost with jobs by class and size, shape (K, G, L); shape (L,)."""
+        used = np.einsum("kgl,g->kl", packed, np.arange(1, packed.shape[1] + 1))
+        each = (cost_of(self.needs(packed[k], k), used[k], node) for k, node in enumerate(self.node_per_s))
         return np.asarray(sum(each))
 
     def ways(self, snapshot: AllocationInstance, placed: Mapping[str, Assignment]) -> Ints:
@@ -128,7 +133,7 @@ class Playout:
         Of each lane, L of them.
     """
 
-    LANES = ("lane", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time", "energy",
+    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time", "energy",
              "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
@@ -154,8 +159,12 @@ class Playout:
         known, shape = len(present.way), self.left.shape
         self.way, self.begun = np.full(shape, -1), np.zeros(shape, dtype=bool)
         self.way[:, :known], self.begun[:, :known] = present.way, present.begun
-        self.lane = np.arange(len(samples))
+        self.lane, self.sample = np.arange(len(samples)), samples
         self.now, self.cost, self.total = np.full(len(samples), now_s), np.zeros(len(samples)), np.zeros(len(samples))
+        self.joined, self.paid = (
+            self.lane.copy(),
+            np.zeros(len(samples)),
+        )  # which lane goes on for each, and what it cost till then
 
     def _follow(self, rules: Sequence[Bidding]) -> None:
         told = [(rule.price, rule.fade, rule.short, rule.patience) for rule in rules]
@@ -200,14 +209,15 @@ class Playout:
             for step in range(steps):
                 self._leave()
                 if not len(self.lane):
-                    return self.total
+                    break
                 if spare is not None and not spare():
                     return None
                 if later is not None and step == after:
+                    self._join(later)
                     self._follow([later] * len(self.lane))
                 self._step(ends, first if step == 0 else None)
             self.total[self.lane] = self.cost + self._remaining()
-        return self.total
+        return self.paid + self.total[self.joined]
 
     def _leave(self) -> None:
         """Lanes without work are done."""
@@ -215,8 +225,22 @@ class Playout:
         if busy.any() and busy.mean() > 0.75:
             return  # copying costs more
         self.total[self.lane[~busy]] = self.cost[~busy]
+        self._keep(busy)
+
+    def _keep(self, lanes: Ints | Bools) -> None:
         for name in self.LANES:
-            setattr(self, name, getattr(self, name)[busy])
+            setattr(self, name, getattr(self, name)[lanes])
+
+    def _join(self, later: Bidding) -> None:
+        """Of lanes in the same state, which the same rule is to follow, one goes on."""
+        state = [self.sample[:, None], self.now[:, None], self.left]
+        if self.lost_s or later.keeps:
+            state += [self.way, self.begun]
+        _, first, alike = np.unique(np.concatenate(state, axis=1), axis=0, return_index=True, return_inverse=True)
+        self.paid[self.lane] = self.cost
+        self.joined[self.lane] = self.lane[first][alike.reshape(-1)]
+        self.cost = np.zeros(len(self.lane))
+        self._keep(first)
 
     def _step(self, ends: int, decided: Ints | None = None) -> None:
         """Decide, and go on."""
@@ -278,13 +302,15 @@ class Playout:
             regret = (own - own.min(axis=2, keepdims=True)) / time[waiting]
             bearable = self.patience[waiting, None] * np.take_along_axis(urgent, order, axis=1)[waiting]
             asked[waiting] = np.where(regret <= bearable[:, :, None], own, np.inf)
-        packed = np.zeros((len(here), len(cluster.total), int(cluster.most.max())), dtype=int)
+        packed = np.zeros((len(cluster.total), int(cluster.most.max()), len(here)), dtype=int)
         ranked = np.full(order.shape, -1)
         if self.keeps.any():
             held = np.where(self.keeps[:, None] & waits, self.way[lanes, at], -1)
             self._serve(held, held >= 0, ranked, waits, packed)
         for _ in range(ROUNDS):
-            wish = np.where(self._fits(packed)[:, None, :], asked, np.inf)
+            if not waits.any() or not (fits := self._fits(packed)).any():
+                break
+            wish = np.where(fits[:, None, :], asked, np.inf)
             best = wish.argmin(axis=2)
             good = waits & np.isfinite(np.take_along_axis(wish, best[:, :, None], axis=2)[:, :, 0])
             if not good.any():
@@ -299,28 +325,27 @@ class Playout:
         cluster, way = self.cluster, np.full((len(self.lane), len(columns)), -1)
         known = columns < first.shape[1]
         way[:, known] = first[self.lane][:, columns[known]]
-        packed = np.zeros((len(way), len(cluster.total), int(cluster.most.max())), dtype=int)
+        packed = np.zeros((len(cluster.total), int(cluster.most.max()), len(way)), dtype=int)
         lanes, jobs = np.nonzero(way >= 0)
-        np.add.at(packed, (lanes, cluster.kind[way[lanes, jobs]], cluster.gpus[way[lanes, jobs]] - 1), 1)
+        np.add.at(packed, (cluster.kind[way[lanes, jobs]], cluster.gpus[way[lanes, jobs]] - 1, lanes), 1)
         return way, cluster.cost_per_s(packed)
 
     def _fits(self, packed: Ints) -> Bools:
         """Which ways have room for one more, shape (L, C)."""
-        cluster, one = self.cluster, np.eye(packed.shape[-1], dtype=int)
-        more = (cluster.needs(packed[:, k, None] + one[:most], k) for k, most in enumerate(cluster.most))
+        cluster, one = self.cluster, np.eye(packed.shape[1], dtype=int)
+        more = (cluster.needs(packed[k, :, :, None] + one[:, None, :most], k) for k, most in enumerate(cluster.most))
         return np.concatenate([need <= nodes for need, nodes in zip(more, cluster.nodes, strict=True)], axis=1)
 
     def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, packed: Ints) -> None:
         """In each class, the first of those that want it and have room; the last three are changed."""
-        kind, gpus = self.cluster.kind[wanted], np.where(good, self.cluster.gpus[wanted], 0)
-        sizes = gpus[:, :, None] == np.arange(1, packed.shape[-1] + 1)
         for k, nodes in enumerate(self.cluster.nodes):
-            mine = sizes & (kind == k)[:, :, None]
-            fits = self.cluster.needs(packed[:, k, None] + mine.cumsum(axis=1), k) <= nodes
-            served = fits & good & (kind == k)
+            mine = np.array([good & (wanted == way) for way in self.cluster.ways_of[k]])
+            sizes = mine.cumsum(axis=2)
+            sizes += packed[k, : len(mine), :, None]
+            served = mine.any(axis=0) & (self.cluster.needs(sizes, k) <= nodes)
             ranked[served] = wanted[served]
             waits &= ~served
-            packed[:, k] += (mine & served[:, :, None]).sum(axis=1)
+            packed[k, : len(mine)] += (mine & served).sum(axis=2)
 
     def _remaining(self) -> Floats:
         """What is left, as a fluid in the order of weight by work: its least energy, and its tardiness."""

@@ -2,8 +2,8 @@
 
 Rollouts over a portfolio (Bertsekas, Rollout, Policy Iteration, and Distributed Reinforcement Learning, 2020), with common
 random numbers for all rules. The rules are the priced dispatch at prices from nearly nothing to more than those who wait would
-pay, some of which let a job wait for a better way. A rule decides for a while, then the one with the best mean: so what counts
-is what it does now.
+pay, some of which let a job wait for a better way, and least slack first. A rule decides for a while, then the one with the
+best mean: so what counts is what it does now.
 """
 
 from __future__ import annotations
@@ -25,14 +25,19 @@ from optsched.rolling.policy import Settings
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Clock, Spare
 
-RULES = tuple(
-    Bidding(price, fade, short, True, patience)
-    for price, fade, short, patience in (
-        *product((0.03, 0.1, 0.2, 0.4, 0.8, 1.6), (0.3,), (0.5,), (np.inf,)),
-        *product((0.03, 0.1, 0.2, 0.4, 0.8), (0.3,), (0.5,), (30.0,)),
-        (0.8, 0.3, 0.0, np.inf),
-        *product((0.1, 0.3), (1.0,), (0.5,), (np.inf,)),
-    )
+HARDLY = 0.003  # so little of a fade orders jobs by their slack
+RULES = (
+    *(
+        Bidding(price, fade, short, True, patience)
+        for price, fade, short, patience in (
+            *product((0.03, 0.1, 0.2, 0.4, 0.8, 1.6), (0.3,), (0.5,), (np.inf,)),
+            *product((0.03, 0.1, 0.2, 0.4, 0.8), (0.3,), (0.5,), (30.0,)),
+            (0.8, 0.3, 0.0, np.inf),
+            *product((0.1, 0.3), (1.0,), (0.5,), (np.inf,)),
+        )
+    ),
+    *(Bidding(0.03, HARDLY, 0.0, shared) for shared in (True, False)),
+    Bidding(0.03, 0.3, 0.5, False),
 )
 KEEPING = tuple(replace(rule, keeps=True) for rule in RULES if np.isinf(rule.patience))
 """Besides, where work that moves is lost: what runs goes on as it does."""
