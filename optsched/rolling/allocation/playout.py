@@ -133,8 +133,8 @@ class Playout:
         Of each lane, L of them.
     """
 
-    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time", "energy",
-             "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
+    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time",
+             "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
     def __init__(
@@ -159,7 +159,8 @@ class Playout:
         known, shape = len(present.way), self.left.shape
         self.way, self.begun = np.full(shape, -1), np.zeros(shape, dtype=bool)
         self.way[:, :known], self.begun[:, :known] = present.way, present.begun
-        self.lane, self.sample = np.arange(len(samples)), samples
+        self.lane: Ints = np.arange(len(samples))
+        self.sample = samples
         self.now, self.cost, self.total = np.full(len(samples), now_s), np.zeros(len(samples)), np.zeros(len(samples))
         self.joined, self.paid = (
             self.lane.copy(),
@@ -225,9 +226,9 @@ class Playout:
         if busy.any() and busy.mean() > 0.75:
             return  # copying costs more
         self.total[self.lane[~busy]] = self.cost[~busy]
-        self._keep(busy)
+        self._keep(np.flatnonzero(busy))
 
-    def _keep(self, lanes: Ints | Bools) -> None:
+    def _keep(self, lanes: Ints) -> None:
         for name in self.LANES:
             setattr(self, name, getattr(self, name)[lanes])
 
@@ -240,7 +241,7 @@ class Playout:
         self.paid[self.lane] = self.cost
         self.joined[self.lane] = self.lane[first][alike.reshape(-1)]
         self.cost = np.zeros(len(self.lane))
-        self._keep(first)
+        self._keep(np.asarray(first, dtype=np.int64))
 
     def _step(self, ends: int, decided: Ints | None = None) -> None:
         """Decide, and go on."""
