@@ -11,6 +11,7 @@ import pytest
 import optsched
 from optsched.heuristics.allocation import HEURISTICS
 from optsched.heuristics.allocation.configurations import preferences, pressure
+from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from tests.oracle import enumerate_exact, exact_referee, tiny
 from tests.oracle.brute import plain
 from tests.schedules.test_errata_allocation import cluster
@@ -50,6 +51,15 @@ def test_who_goes_first(rule: str, order: list[str]) -> None:
     for count in range(1, len(FOUR) + 1):
         instance = cluster(FOUR, count=count, gpus=1, now_s=10, use_all_nodes=False)
         assert set(placed(instance, rule)) == set(order[:count])
+
+
+def test_a_price_rule_of_hardly_any_fade_is_least_slack() -> None:
+    """The file's order is another one, and weights fade to nothing: their logarithms do not."""
+    jobs, order = [FOUR[i] for i in (4, 3, 0, 1, 2)], ["tight", "soon", "first", "heavy", "quick"]
+    for count in range(1, len(FOUR) + 1):
+        instance = cluster(jobs, count=count, gpus=1, now_s=10, use_all_nodes=False)
+        decided = priced_dispatch(instance, bidding=Bidding(price=0.03, fade=1e-4))
+        assert {a.job for a in decided.assignments} == set(order[:count])
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,4 +1,4 @@
-"""Nodes that jobs need, against packing them in every way; what playouts make of it."""
+"""Nodes that jobs need, against packing them in every way; what playouts make of it, and of lanes that come to the same."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
-from optsched.instances.base import Ints
+from optsched.instances.base import Floats, Ints
+from optsched.instances.generators import andreas
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.rolling.allocation.futures import Arrivals, futures
 from optsched.rolling.allocation.packing import cost_of, nodes_needed
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
-from optsched.rolling.allocation.portfolio import RULES
+from optsched.rolling.allocation.portfolio import RULES, Bidding
 
 
 def least_nodes(sizes: list[int], most: int, used: tuple[int, ...] = ()) -> int:
@@ -62,17 +63,75 @@ def test_a_job_of_a_whole_node_waits_for_one() -> None:
         nodes=nodes,
         jobs=jobs,
     )
-    cost = played(instance)
+    cost = played(instance, RULES[:1])
     late = 9.0 + 9.0 + 19.0
-    assert cost == pytest.approx(late + 3 * 10.0 / 3600)
+    assert cost.tolist() == pytest.approx([late + 3 * 10.0 / 3600])
 
 
-def played(instance: AllocationInstance) -> float:
-    """The known jobs by the first rule."""
+def test_lanes_that_go_on_as_one_cost_what_each_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = andreas(2, 3, jobs=14, rate="high", seed=0)
+    instance = made.model_copy(update={"now_s": max(job.submit_s for job in made.jobs)})
+    joined, join = list[int](), Playout._join
+
+    def counted(self: Playout, later: Bidding) -> None:
+        join(self, later)
+        joined.append(len(self.lane))
+
+    monkeypatch.setattr(Playout, "_join", counted)
+    together = played(instance, RULES, later=RULES[3])
+    monkeypatch.setattr(Playout, "_join", lambda self, later: None)
+    assert together == pytest.approx(played(instance, RULES, later=RULES[3]), rel=1e-12)
+    assert joined[0] < len(RULES)
+
+
+def two_nodes(*times: dict[str, tuple[float | None, ...]]) -> AllocationInstance:
+    """One at 1 EUR a second, one at 2; nobody is late."""
+    jobs = (Job(id=f"j{i}", submit_s=0.0, due_s=1e6, weight_per_s=1.0, time_s=t) for i, t in enumerate(times))
+    return AllocationInstance(
+        name="two",
+        currency="EUR",
+        postponement_penalty=100.0,
+        now_s=0.0,
+        scheduling_interval_s=300.0,
+        gpu_types={"A": GpuType(node_cost_per_h=(3600.0,)), "B": GpuType(node_cost_per_h=(7200.0,))},
+        nodes=(Node(id="a", gpu_type="A", gpus=1), Node(id="b", gpu_type="B", gpus=1)),
+        jobs=tuple(jobs),
+    )
+
+
+def seen(instance: AllocationInstance, who: list[int], lost_s: float, first: list[int]) -> list[float]:
+    """What two lanes cost: the first job is known and begins so, one of the others comes after 500 s."""
+    arrivals = Arrivals()
+    for job in instance.jobs[1:]:
+        arrivals.add(job)
     cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
-    nobody: tuple[Ints, np.ndarray] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
-    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
-    present = Present(np.full(len(instance.jobs), -1), np.zeros(len(instance.jobs), dtype=bool), 0.0)
-    found = Playout(cluster, ahead, instance.now_s, present, RULES[:1], np.zeros(1, dtype=int)).run(100)
+    known, drawn = instance.model_copy(update={"jobs": instance.jobs[:1]}), np.arange(len(arrivals.jobs))[:, None]
+    ahead = futures(known, cluster.kind, cluster.gpus, arrivals, (drawn, np.full(drawn.shape, 500.0)))
+    lanes = Playout(cluster, ahead, 0.0, Present(np.array([-1]), np.array([False]), lost_s), RULES[:1] * 2, np.array(who))
+    found = lanes.run(100, later=RULES[0], after=1, first=np.array(first)[:, None])
     assert found is not None
-    return float(found[0])
+    return found.tolist()
+
+
+def test_lanes_of_other_futures_stay_apart() -> None:
+    """In both the first job has run for 500 s when a rule takes over; who has come then takes 100 s, or 300."""
+    instance = two_nodes({"A": (1000.0,)}, {"A": (100.0,)}, {"A": (300.0,)})
+    assert seen(instance, [0, 1], 0.0, [0, 0]) == pytest.approx([1100.0, 1300.0])
+
+
+def test_lanes_whose_jobs_run_elsewhere_stay_apart() -> None:
+    """The first job has run for 500 s when another one comes: from the dear node it moves, and 90 s are lost."""
+    instance = two_nodes({"A": (1000.0,), "B": (1000.0,)}, {"B": (10.0,)})
+    assert seen(instance, [0, 0], 90.0, [0, 1]) == pytest.approx([1020.0, 1610.0])
+
+
+def played(instance: AllocationInstance, rules: tuple[Bidding, ...], later: Bidding | None = None) -> Floats:
+    """What the known jobs cost by each rule."""
+    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
+    nobody: tuple[Ints, Floats] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
+    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
+    present = Present(np.full(len(instance.jobs), -1), np.zeros(len(instance.jobs), dtype=bool), instance.migration_cost_s)
+    samples = np.zeros(len(rules), dtype=int)
+    found = Playout(cluster, ahead, instance.now_s, present, rules, samples).run(100, later=later, after=3)
+    assert found is not None
+    return found

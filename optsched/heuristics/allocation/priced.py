@@ -48,6 +48,7 @@ class Bidding:
 
 
 USUAL = Bidding()
+MOST = 1e300  # of work: who can run nowhere has infinite work, and no weight
 
 
 def priced(instance: AllocationInstance, seed: int = 0, *, spare: Spare | None = None) -> AllocationSchedule:
@@ -86,7 +87,7 @@ def priced_dispatch(
         regret = (score - least[listed.job]) / listed.time_s
         ranked = ranked[(regret <= bidding.patience * measured.weight[listed.job])[ranked]]
         begin = np.searchsorted(listed.job[ranked], np.arange(len(instance.known_jobs) + 1))
-    size = bidding.short * np.log(np.maximum(measured.work, 1e-9))
+    size = bidding.short * np.log(np.clip(measured.work, 1e-9, MOST))
     order = np.argsort(size - measured.rank, kind="stable")
     kept = held if bidding.keeps else None
     return fill(instance, listed, order.tolist(), lambda j: ranked[begin[j] : begin[j + 1]].tolist(), kept, spare)

@@ -23,6 +23,7 @@ from optsched.stop import Spare
 DONE = 1e-9  # of a job's work
 ROUNDS = 4  # of a dispatch, in which jobs that found no room ask again
 PACE = 40  # GPUs for each end or arrival that ends a step: longer ones leave too much idle, and make rules too careful
+LAST = 1e300
 SPARE = 8  # jobs that a dispatch looks at besides one a GPU
 
 
@@ -287,7 +288,8 @@ class Playout:
         faded = slack / (self.fade[:, None] * clear)
         urgent = np.where(here, weight * np.exp(-faded), 0.0)
         price = self.price * urgent.sum(axis=1) / cluster.whole
-        key = np.where(here, self.short[:, None] * np.log(np.maximum(least, 1e-9)) - np.log(weight) + faded, np.inf)
+        key = self.short[:, None] * np.log(np.maximum(least, 1e-9)) - np.log(weight) + faded
+        key = np.where(here, np.fmin(key, LAST), np.inf)  # who has no weight comes before who is not here
         key[here & self.keeps[:, None] & (self.way[:, columns] >= 0)] = -np.inf
         looked = min(SPARE + int(cluster.total.sum()), int(here.sum(axis=1).max()))
         order = np.argsort(key, axis=1, kind="stable")[:, :looked]
