@@ -49,7 +49,7 @@ SAMPLES = 8  # futures, fewer where a step is large
 STEPS = 40  # decisions in a future
 AFTER = 5  # of them, a rule makes way for the one with the best mean: what counts is what it does now
 EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
-SURE = 0.5  # standard errors by which another rule must be ahead of the last one
+SURE = 1.0  # standard errors by which another rule must be ahead of the last one
 SHARE = 0.5  # of a budget, for playing
 MUCH = 1e300  # what numbers beyond all measure cost
 
