@@ -173,6 +173,12 @@ def test_the_weeks_are_of_their_part(traces: Path) -> None:
         assert day in TRAIN.starts(7)
         assert instance.name.split("-x")[1].split("-", 1)[1].rsplit("-", 1)[0] in TRAIN.months
         assert instance.horizon == 168
+    for mixed in drawn(TRAIN, 2, np.random.default_rng(1), traces, mixed=True):
+        days = [int(day) for day in mixed.name.split("-x")[0].split("-")[2:]]
+        assert VccInstance.model_validate(mixed.model_dump()).horizon == 168  # what is copied is not validated
+        assert len(days) == 7
+        assert set(days) <= set(range(TRAIN.days[1] + 1))
+        case(mixed, "fitted")
     found = every(VALIDATION, (0,), traces)
     assert len(found) == len(VALIDATION.months) * len(VALIDATION.scales)
     assert {instance.name.split("-")[1] for instance in found} == {"d14"}

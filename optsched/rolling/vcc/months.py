@@ -94,8 +94,16 @@ def reordered(base: VccInstance, days: list[int]) -> VccInstance:
         if job.submitted // slots == day
     ]
     inflexible = np.concatenate([base.inflexible[day * slots : (day + 1) * slots] for day in days])
-    name = f"google2019-days-{'-'.join(map(str, days))}"
-    return base.model_copy(update={"name": name, "jobs": tuple(jobs), "inflexible_ncu": tuple(inflexible.tolist())})
+    name, kept = f"google2019-days-{'-'.join(map(str, days))}", slice(len(inflexible))
+    return base.model_copy(
+        update={
+            "name": name,
+            "jobs": tuple(jobs),
+            "inflexible_ncu": tuple(inflexible.tolist()),
+            "carbon_kg_per_kwh": base.carbon_kg_per_kwh[kept],  # to be replaced, but as long as the days are
+            "carbon_forecast": base.carbon_forecast and base.carbon_forecast[kept],
+        }
+    )
 
 
 def drawn(part: Part, count: int, rng: np.random.Generator, folder: Path, mixed: bool = False) -> list[VccInstance]:
