@@ -8,7 +8,7 @@
 A row a month and load: by how much each policy costs more than `uncapped`, which the guard plays beside an agent; then means
 and the worst of each. What training, validation and test see is in optsched/rl/vcc/split.py: no month, day or load of the test
 weeks is in the others. The carbon of a month is laid over the jobs by its time of day. Exits 1 where an agent with its guard
-costs more than `uncapped` on a test week, or in the mean more than `threshold`.
+costs more than `uncapped` on a week, or where the best of them in the mean costs more than `threshold`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def main() -> None:
         print(f"{word:23} " + " ".join(f"{value:+12.2%}" for value in figures))
     agents = [table[:, i] for i, name in enumerate(policies[1:]) if name in shipped() or name.startswith("agent:")]
     rule = table[:, policies[1:].index("threshold")].mean() if "threshold" in policies else np.inf
-    sys.exit(0 if asked.bare or all(found.max() <= 0 and found.mean() < rule for found in agents) else 1)
+    above = any(found.max() > 0 for found in agents)
+    behind = bool(agents) and min(found.mean() for found in agents) >= rule
+    sys.exit(0 if asked.bare or not (above or behind) else 1)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from optsched.rl.deferrable.split import SPLIT
 from optsched.rl.learners import lesson
 from optsched.rl.trained import Trained, file_of, shipped
 
-AGENTS = [(problem, name) for problem in CASES for name in shipped(problem)]
+AGENTS = [(problem, name) for problem in ("deferrable", "geo") for name in shipped(problem)]
 WEIGHTS = Path(optsched.__file__).parent / "rl" / "weights"
 
 

@@ -18,9 +18,10 @@ from optsched.rl.vcc.page import SIZE
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
 from optsched.rolling.vcc.account import RULE, Account
+from optsched.rolling.vcc.agents import AgentPolicy
 from optsched.rolling.vcc.beside import Beside
 from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
-from optsched.rolling.vcc.policies import AgentPolicy
+from optsched.rolling.vcc.lanes import LONGEST, Futures, Mode, Plan, foreseen
 from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.schedules.vcc import VccSchedule
 
@@ -58,49 +59,114 @@ def test_the_account_is_the_referees(seed: int) -> None:
     assert account.spent == pytest.approx(told["carbon"] - fixed + told["delay"] + told["daily"], rel=1e-9)
 
 
+def one_future(slots: int, *jobs: tuple[float, int, int]) -> Futures:
+    """Certain to submit these jobs (NCU, slots to run, slot) later."""
+    work = np.zeros((1, slots, LONGEST + 1))
+    for ncu, duration, slot in jobs:
+        work[0, slot, duration] += ncu
+    return Futures(np.ones(1), work)
+
+
 def test_what_is_foreseen_by_hand() -> None:
     """Two NCU for an hour at 1 now or 0.1 next hour: waiting saves 1.8; with room for one only, half of that."""
     job = Job(id="a", submitted=0, duration=1, ncu=2.0)
     instance = VccInstance(
         name="x", capacity_ncu=4.0, carbon_kg_per_kwh=(1.0, 0.1, 0.1), inflexible_ncu=(0.0,) * 3, jobs=(job,)
     )
-    account = Beside()
-    account.join(0, [(2.0, 1, 0)])
-    whole, held, twice = np.ones(3), np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.25, 1.0])
-    assert account.foreseen(instance, whole, []) == pytest.approx(2.0)
-    assert account.foreseen(instance, held, []) == pytest.approx(0.2)
-    assert account.foreseen(instance, held, [[], [(1.0, 1, 1)]]) == pytest.approx(0.3)
-    assert account.foreseen(instance, twice, [[], [(1.0, 1, 1)]]) == pytest.approx(0.3)
-    assert account.spent == 0.0
-    assert list(account.waiting) == [(2.0, 1, 0)]
+    side = Beside()
+    side.join(0, [(2.0, 1, 0)])
+    whole, held = Plan(1.0, np.full(3, Mode.ALL)), Plan(0.0, np.array([Mode.KEPT, Mode.ALL, Mode.ALL]))
+    twice = Plan(0.0, np.array([Mode.KEPT, Mode.KEPT, Mode.ALL]))
+    alone, joined = one_future(3), one_future(3, (1.0, 1, 1))
+    assert foreseen(side, instance, alone, [whole, held, twice])[:, 0] == pytest.approx([2.0, 0.2, 0.2])
+    assert foreseen(side, instance, joined, [whole, held, twice])[:, 0] == pytest.approx([2.1, 0.3, 0.3])
+    both = Futures(np.full(2, 0.5), np.concatenate([alone.work, joined.work]))
+    assert foreseen(side, instance, both, [held]) == pytest.approx(np.array([[0.2, 0.3]]))
+    assert side.spent == 0.0
+    assert list(side.waiting) == [(2.0, 1, 0)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lanes_are_the_queue_where_cohorts_start_whole(seed: int) -> None:
+    """With room for all that waits, a hold of some hours costs what the account of the same caps says, slot by slot."""
+    rng, slots, hold = np.random.default_rng(seed), 30, 5
+    jobs = [(float(rng.integers(1, 4)), int(rng.integers(1, 9)), int(rng.integers(0, 24))) for _ in range(40)]
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=300.0,
+        carbon_kg_per_kwh=tuple(rng.uniform(0.1, 1.0, slots).tolist()),
+        inflexible_ncu=tuple(rng.uniform(0.0, 5.0, slots).tolist()),
+        delay_limit_slots=3,
+        unfinished_penalty_per_ncu_h=2.0,
+        jobs=tuple(Job(id=f"j{i}", submitted=0, duration=d, ncu=n) for i, (n, d, slot) in enumerate(jobs) if slot == 0),
+    )
+    plan = Plan(0.0, np.where(np.arange(slots) < hold, Mode.KEPT, Mode.ALL))
+    side, step = Beside(), Beside()
+    for each in (side, step):
+        each.join(0, [job for job in jobs if job[2] == 0])
+    (told,) = foreseen(side, instance, one_future(slots, *(job for job in jobs if job[2] > 0)), [plan])
+    asked, waited = sum(n * d for n, d, slot in jobs if slot == 0), min(hold, 3)  # beyond the limit nobody is held
+    for k in range(slots):
+        if k:
+            came = [job for job in jobs if job[2] == k]
+            step.join(k, came)
+            asked = (0.0 if instance.ends_day[k - 1] else asked) + sum(n * d for n, d, _ in came)
+        late = any(k - submitted >= 3 for _, _, submitted in step.waiting)
+        cap = 0.0 if k < hold and step.waiting and not late else 1.0
+        step.step(instance, k, cap, asked)
+    assert waited == 3
+    undone = sum(ncu * max(0, end - slots) for end, ncu in step.leaving.items())
+    assert told[0] == pytest.approx(step.spent + 2.0 * undone, rel=1e-9)
 
 
 def dearer_at_first() -> VccInstance:
     """Two NCU for an hour: next hour they cost a fifth more, and in three hours a tenth."""
     job = Job(id="a", submitted=0, duration=1, ncu=2.0)
     return VccInstance(
-        name="x", capacity_ncu=7.0, carbon_kg_per_kwh=(1.0, 1.2, 1.2, 0.1), inflexible_ncu=(0.0,) * 4, jobs=(job,)
+        name="x",
+        capacity_ncu=7.0,
+        carbon_kg_per_kwh=(1.0, 1.2, 1.2, 0.1),
+        inflexible_ncu=(0.0,) * 4,
+        daily_penalty_per_ncu_h=0.0,
+        jobs=(job,),
     )
 
 
 @pytest.mark.parametrize(("holds", "cap"), [((1,), RULE), ((1, 3), 0.0)])
-def test_who_waits_may_wait_for_hours(holds: tuple[int, ...], cap: float) -> None:
+def test_who_waits_may_wait_for_hours(holds: tuple[int, ...], cap: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judged as if the rule decided from the next hour on, waiting would never begin."""
-    snapshot = dearer_at_first()
-    account = Account(holds=holds)
+    monkeypatch.setattr("optsched.rolling.vcc.account.HOLDS", holds)
+    account, snapshot = Account(), dearer_at_first()
     account.observe(snapshot)
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-def test_a_day_that_has_begun_may_ask_for_more() -> None:
-    """Two NCU-hours in the first hour are 2/7 of the room, and 6/7, should the day ask for three times that."""
-    snapshot = dearer_at_first()
-    told = []
-    for early in (1.0, 3.0):
-        account = Account(early=early)
+@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (1.0, RULE)])
+def test_what_might_be_lacking_is_not_risked(penalty: float, cap: float) -> None:
+    """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait."""
+    account = Account()
+    snapshot = dearer_at_first().model_copy(update={"daily_penalty_per_ncu_h": penalty})
+    account.observe(snapshot)
+    assert account.cheapest(snapshot, 0.0) == cap
+
+
+def test_futures_add_up() -> None:
+    """Six past days and four lumps at three moments, all likely together; whoever submits now has come already."""
+    simulator, account = VccSimulator(vcc(days=8, jobs=400, load=0.1, seed=SEEDS[0])), Account()
+    for _ in range(6 * 24 + 10):
+        snapshot = simulator.snapshot()
+        assert snapshot is not None
         account.observe(snapshot)
-        told.append(account.crowded(snapshot))
-    assert told == [False, True]
+        simulator.apply(VccSchedule(cap=(RULE,), starts=()))
+    found = account._futures(snapshot, 48)
+    assert found.work.shape == (6 + 4 * 3, 48, LONGEST + 1)
+    assert found.weight.sum() == pytest.approx(1.0)
+    assert not found.work[:, 0].any()
+    left = 24 - snapshot.now % 24
+    assert (found.work[:6, left:] == found.work[0, left:]).all()  # other days only until midnight
+    usual = found.work[0, 24:48].sum(axis=0) @ np.arange(LONGEST + 1)
+    more = found.work[-1].sum(axis=0) @ np.arange(LONGEST + 1) - 2 * usual  # of two days, the largest lump
+    assert 2.0 < more / usual < 3.1
 
 
 def test_in_the_first_hours_the_rule_decides() -> None:
@@ -157,7 +223,11 @@ def test_an_agent_out_of_its_depth_is_not_asked() -> None:
     instance = vcc(days=3, jobs=300, load=0.3, seed=SEEDS[2])
     foreign = replace(always(0.2), scale=np.full(SIZE, 1e-6))
     guarded = GuardedAgent(foreign)
-    assert replay(instance, guarded).objective == replay(instance, "uncapped").objective
+    held, rule = replay(instance, guarded), replay(instance, "uncapped").objective
+    assert held.options["figures"]["overruled"] == instance.horizon
+    assert held.objective is not None
+    assert rule is not None
+    assert held.objective <= rule
 
 
 def test_where_jobs_are_evicted_the_rule_decides() -> None:

@@ -23,7 +23,7 @@ from optsched.rl.vcc.agent import KIND, Agent, agent, shipped
 from optsched.rl.vcc.observation import SIZE
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
-from optsched.rolling.vcc.policies import AgentPolicy
+from optsched.rolling.vcc.agents import AgentPolicy, loaded
 from optsched.schedules.vcc import VccSchedule
 from tests.oracle import tiny
 
@@ -203,11 +203,11 @@ def of_before(path: Path, instance: VccInstance | None = None) -> None:
 
 
 def test_agents_are_shipped_and_kept(tmp_path: Path) -> None:
-    assert {"vcc-ppo", "vcc-sac"} <= set(shipped())
+    assert {"vcc-forecast", "vcc-ppo", "vcc-sac"} <= set(shipped())
     instance, kept = vcc(days=2, jobs=100, load=0.1), tmp_path / "mine.npz"
     for name in shipped():
         shutil.copy(file_of("vcc", name), kept)
-        assert agent(str(kept)).sha256 == agent(name).sha256
+        assert loaded(str(kept)).sha256 == loaded(name).sha256
         assert replay(instance, f"agent:{kept}").objective == replay(instance, name).objective
 
 

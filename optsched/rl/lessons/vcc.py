@@ -3,6 +3,16 @@
 from optsched.rl.lesson import Lesson
 
 LESSONS = {
+    "vcc-forecast": Lesson(
+        "optsched.rolling.vcc.forecasting:learned",
+        "vcc",
+        "A forecast of carbon, learned from many months; the rolling plan plans by it.",
+        12_000,
+        3_000,
+        ("months", "synthetic", "toy"),
+        "fitted",
+        "share of what `uncapped` costs that is saved",
+    ),
     "vcc-ppo": Lesson(
         "optsched.rolling.vcc.lessons:ppo",
         "vcc",

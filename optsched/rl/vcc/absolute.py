@@ -57,6 +57,10 @@ class AbsoluteAgent:
         out = float(np.tanh(out)) if self.squash else min(1.0, max(-1.0, out))
         return ((out + 1) / 2) ** 3
 
+    def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
+        """As it is shown."""
+        return snapshot
+
     def cap(self, snapshot: VccInstance, past: Past, last: float) -> float:
         """What it says to the 27 numbers."""
         return self.act(observe(last, snapshot))

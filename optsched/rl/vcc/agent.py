@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Protocol, Self
 
 import numpy as np
+from pydantic import ValidationError
 
 from optsched.errors import InputError
 from optsched.files import read_bytes
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
 from optsched.rl.perceptron import forward
-from optsched.rl.trained import UNREADABLE, Trained, file_of
+from optsched.rl.trained import UNREADABLE, Card, Trained, file_of
 from optsched.rl.trained import shipped as shipped_of
 from optsched.rl.vcc.absolute import AbsoluteAgent
 from optsched.rl.vcc.action import cap_of, to_share
@@ -41,8 +42,11 @@ class CapAgent(Protocol):
     def expect(self, sha256: str) -> None:
         """Refuse to go on in another agent's place."""
 
+    def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
+        """The snapshot with what it believes of the hours to come; `past` has seen it."""
+
     def cap(self, snapshot: VccInstance, past: Past, last: float) -> float:
-        """The cap of the present slot, from 0 to 1, after the last one; `past` has seen the snapshot."""
+        """The cap of the present slot, from 0 to 1, after the last one; the snapshot is what it believes."""
 
     def at_home(self, snapshot: VccInstance, past: Past, last: float) -> bool:
         """Whether what it sees is like what it was trained on."""
@@ -83,6 +87,10 @@ class Agent:
         between = ACTIVATIONS[str(settings["activation"])]
         out = forward(x, [(weights.T, bias) for weights, bias in self.layers], between)[:, 0]
         return to_share(np.tanh(out) if settings["squash"] else out, seen)
+
+    def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
+        """As it is shown."""
+        return snapshot
 
     def cap(self, snapshot: VccInstance, past: Past, last: float) -> float:
         """The highest that starts no more than its share."""
@@ -181,13 +189,13 @@ def agent(name: str) -> CapAgent:
     OptschedError : neither.
     """
     path = file_of(PROBLEM, name)
-    return Agent.load(path) if has_card(path) else AbsoluteAgent.load(path)
+    return AbsoluteAgent.load(path) if kind_of(path) is None else Agent.load(path)
 
 
-def has_card(path: str | Path) -> bool:
-    """Whether the file says where it comes from; those of before did not."""
+def kind_of(path: str | Path) -> str | None:
+    """What the file's card says that it holds; None where it has none, as files of before."""
     try:
         with np.load(BytesIO(read_bytes(path)), allow_pickle=False) as held:
-            return "card" in held
-    except UNREADABLE:
-        return False
+            return Card.model_validate_json(str(held["card"])).kind if "card" in held else None
+    except (*UNREADABLE, ValidationError):
+        return KIND  # whose reader says what is wrong

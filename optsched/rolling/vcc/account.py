@@ -1,26 +1,33 @@
 """An account of a policy's caps, and of a rule's played beside it: what they have spent, and what they will have spent.
 
-The rule, cap 1, is played on the same snapshots. Ahead of them lie three days in which a rule decides from the next slot on and
-the jobs of past days come again (rollouts). Where little is asked for, the median rule (`threshold`) is another that may
-decide, now or from the next slot on: what is foreseen to cost least does.
+The rule, cap 1, is played on the same snapshots. Ahead of them lie futures (`_futures`): each of the past days may come again,
+and at any hour a lump of jobs, such as a day of the trace has now and then, of which a day's caps must then make up most.
+Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
+cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that hardly risk to cost more
+than cap 1 from now on and that do not end far behind the rule alone: what has been lost is lost, up to there.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from optsched.heuristics.vcc import threshold_cap
 from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
+from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside
 from optsched.rolling.vcc.beside import Beside, Waiting
+from optsched.rolling.vcc.lanes import LONGEST, Futures, Mode, Plan, by_duration, foreseen
 
 RULE = 1.0  # its cap
-AHEAD_DAYS = 3  # that a rollout goes
-CALM = 0.2  # of what the inflexible load leaves, asked for in a day: up to there the median rule has room to make up for it
-CROWDED = 0.4  # of what the inflexible load leaves, asked for in a day: what is held back then may not be made up for
+AHEAD_DAYS = 2  # that a plan is played out
+DAYS = 6  # that may come again
+LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
+RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on
+BEHIND = 0.02  # of what the rule alone will have spent: whoever is further behind it stays with it
+EARLY = ((1.0, 0.5), (2.0, 0.25), (4.0, 0.25))  # times what the hours so far have asked for, and how likely, on the first day
+ROUNDING = 1e-9  # of what the rule alone will have spent
+HOLDS = (1, 3, 6, 12)  # slots for which a cap that is wanted may last: who waits for cleaner hours, waits for some
 
 
 class Kept(Data):
@@ -32,44 +39,20 @@ class Kept(Data):
 
 
 class Account:
-    """Of somebody's caps and of the rule's, from the first slot on; nothing is evicted.
+    """Of somebody's caps and of the rule's, from the first slot on; nothing is evicted."""
 
-    Parameters
-    ----------
-    days
-        So many past days are futures, equally likely.
-    surge
-        Besides, all jobs of the largest of them so many times; 0: not.
-    holds
-        Slots for which a cap that is wanted may last before a rule decides: who waits for cleaner hours, waits for some.
-    usual
-        So many past days say, by their median, what a day asks for: one crowded day is none of many.
-    early
-        Before a whole day has been seen it may ask for so many times what the slots so far say.
-    kept
-        To go on from.
-    """
-
-    def __init__(
-        self,
-        days: int = 1,
-        surge: int = 0,
-        kept: Kept | None = None,
-        holds: tuple[int, ...] = (1,),
-        usual: int = 1,
-        early: float = 1.0,
-    ) -> None:
-        self.days, self.surge, self.holds, self.usual, self.early = days, surge, holds, usual, early
+    def __init__(self, kept: Kept | None = None) -> None:
         self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
         self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
+        self.work = [by_duration(jobs) for jobs in self.seen]
 
     def observe(self, snapshot: VccInstance) -> float:
         """What has been submitted; hours that are remembered."""
-        now, day = snapshot.now, snapshot.day_slots
-        jobs = [(job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited]
-        self.seen = [*self.seen, tuple(jobs)][-max(self.days, self.usual) * day :]
+        now, most = snapshot.now, DAYS * snapshot.day_slots
+        jobs = tuple((job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited)
+        self.seen, self.work = [*self.seen, jobs][-most:], [*self.work, by_duration(jobs)][-most:]
         for side in (self.own, self.rule):
-            side.join(now, jobs)
+            side.join(now, list(jobs))
         return len(self.seen) * snapshot.slot_h
 
     def settle(self, snapshot: VccInstance, cap: float) -> None:
@@ -78,58 +61,50 @@ class Account:
         self.own.step(snapshot, 0, cap, asked)
         self.rule.step(snapshot, 0, RULE, asked)
 
-    def crowded(self, snapshot: VccInstance) -> bool:
-        """Whether so much is asked for that the rule decides whatever anybody wants."""
-        return self._share(snapshot) > CROWDED
-
-    def _share(self, snapshot: VccInstance) -> float:
-        """Of what the inflexible load leaves in a day, what a day asks for."""
-        day = snapshot.day_slots
-        past = [_work(jobs) for jobs in self._past(day, self.usual)]
-        asked = float(np.median(past)) if past else _work(self.seen) * self.early * day / len(self.seen)
-        room = day * float(np.maximum(0.0, snapshot.capacity_ncu - snapshot.inflexible[:day]).mean())
-        return asked / room if room else float("inf") if asked else 0.0
-
     def cheapest(self, snapshot: VccInstance, wanted: float | None) -> float:
-        """The cap that is foreseen to cost least; the rule's where that is more than the rule alone would have cost."""
-        share = self._share(snapshot)
-        if share > CROWDED:
-            return RULE
+        """The first cap of the plan that is foreseen to cost least, of those that may be risked; else the rule's."""
+        if not snapshot.jobs:
+            return RULE  # nobody waits: it costs nothing, and the day may come to need it
         slots = min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
-        rules = [np.full(slots, RULE)]
-        if share <= CALM:
-            rules.append(threshold_cap(snapshot)[:slots])
+        rules = [np.full(slots, Mode.ALL), np.where(threshold_cap(snapshot)[:slots] < RULE, Mode.HELD, Mode.ALL)]
+        held = cap_of(0.0, snapshot)
+        plans = [Plan(held if modes[0] else RULE, modes) for modes in rules]
+        if wanted is not None and wanted < RULE:
+            kept = [np.where(np.arange(slots) < hold, Mode.KEPT, modes) for hold in HOLDS for modes in rules]
+            plans += [Plan(wanted, modes) for modes in kept]
         futures = self._futures(snapshot, slots)
-        holds = () if wanted is None else self.holds
-        first = [np.concatenate([np.full(min(hold, slots), wanted), rule[hold:]]) for hold in holds for rule in rules]
-        paths = [*first, *rules]
-        costs = [sum(self.own.foreseen(snapshot, path, coming) for coming in futures) for path in paths]
-        best = int(np.argmin(costs))
-        alone = sum(self.rule.foreseen(snapshot, rules[0], coming) for coming in futures)
-        return RULE if costs[best] > alone else float(paths[best][0])
+        costs = foreseen(self.own, snapshot, futures, plans)
+        alone = foreseen(self.rule, snapshot, futures, plans[:1])[0]
+        dearer = costs > np.maximum(costs[0], alone) * (1 + ROUNDING)  # than cap 1 from now on, and the rule alone
+        behind = (costs - alone) @ futures.weight > BEHIND * (alone @ futures.weight)
+        mean = np.where(behind | (dearer @ futures.weight > RISK), np.inf, costs @ futures.weight)
+        best = int(np.argmin(mean))
+        return RULE if np.isinf(mean[best]) else plans[best].cap
 
-    def _past(self, day: int, count: int) -> list[list[tuple[Waiting, ...]]]:
-        """What the last so many whole days have submitted, slot by slot, the last one first."""
-        return [self.seen[first : first + day] for first in range(len(self.seen) - day, -1, -day)][:count]
-
-    def _futures(self, snapshot: VccInstance, ahead: int) -> list[list[list[Waiting]]]:
-        """What the slots to come may submit, shape (futures, slots, jobs): the present one's jobs have come."""
-        past = self._past(snapshot.day_slots, self.days) or [self.seen]
-        most = max(past, key=_work)
-
-        def again(jobs: Sequence[tuple[Waiting, ...]], times: int) -> list[list[Waiting]]:
-            return [
-                [(ncu, duration, snapshot.now + k) for ncu, duration, _ in jobs[(k - 1) % len(jobs)]] * times
-                for k in range(ahead)
-            ]
-
-        return [*(again(jobs, 1) for jobs in past), *([again(most, self.surge)] if self.surge else [])]
+    def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
+        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs today."""
+        day, work = snapshot.day_slots, np.array(self.work)
+        ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
+        if len(work) < day:
+            times, weight = np.array(EARLY).T
+            usual = work[np.arange(day) % len(work)]
+            drawn = times[:, None, None] * work[ahead % len(work)]
+        else:
+            past = [work[first : first + day] for first in range(len(work) - day, -1, -day)]
+            usual = sorted(past, key=lambda hours: float((hours @ np.arange(LONGEST + 1)).sum()))[(len(past) - 1) // 2]
+            later, today = usual[ahead % day], (np.arange(slots) < left)[:, None]
+            drawn = np.array([np.where(today, hours[ahead % day], later) for hours in past])
+            weight = np.full(len(past), 1 / len(past))
+        moments = sorted({1, (1 + left) // 2, left - 1} & set(range(1, left)))
+        lumps = [(size, moment, rate * (left - 1) / day / len(moments)) for size, rate in LUMPS for moment in moments]
+        if lumps:
+            sizes, when, rates = np.array(lumps).T
+            more = np.repeat(usual[None, ahead % day], len(lumps), axis=0)
+            more[np.arange(len(lumps)), when.astype(np.int64)] += sizes[:, None] * usual.sum(axis=0)
+            drawn, weight = np.concatenate([drawn, more]), np.concatenate([weight * (1 - rates.sum()), rates])
+        drawn[:, 0] = 0.0
+        return Futures(weight, drawn)
 
     def kept(self) -> Kept:
         """All of it."""
         return Kept(own=self.own.kept(), rule=self.rule.kept(), seen=tuple(self.seen))
-
-
-def _work(slots: Sequence[tuple[Waiting, ...]]) -> float:
-    """NCU-slots that they submit."""
-    return sum(ncu * duration for jobs in slots for ncu, duration, _ in jobs)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from optsched.instances.base import Data, Floats
+from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
 
 ROUNDING = 1e-9  # of what fits: money hangs on it here, nothing else
@@ -70,43 +70,6 @@ class Beside:
             lacking = snapshot.daily_fraction * asked - self.allotted
             self.spent += snapshot.daily_penalty_per_ncu_h * max(0.0, lacking)
             self.allotted = 0.0
-
-    def foreseen(self, snapshot: VccInstance, caps: Floats, coming: list[list[Waiting]]) -> float:
-        """What will have been spent under caps that are decided beforehand.
-
-        Parameters
-        ----------
-        snapshot
-            What is believed of carbon and inflexible load.
-        caps
-            Of the present slot, whose jobs have joined already, and of those to come, shape (slots,).
-        coming
-            Jobs that the slots to come are thought to submit.
-        """
-        played = replace(self, waiting=self.waiting.copy(), leaving=self.leaving.copy())
-        asked, slots = float(snapshot.asked[0]), len(caps)
-        for k in range(slots):
-            jobs = coming[k] if 0 < k < len(coming) else []
-            if k:
-                played.join(snapshot.now + k, jobs)
-                asked = (0.0 if snapshot.ends_day[k - 1] else asked) + sum(ncu * d for ncu, d, _ in jobs) * snapshot.slot_h
-            played.step(snapshot, k, float(caps[k]), asked)
-        return played.spent + played._owed(snapshot, slots)
-
-    def _owed(self, snapshot: VccInstance, k: int) -> float:
-        """For what runs or waits before slot `k`: the mean carbon believed, and what is not run within the horizon."""
-        now, left = snapshot.now + k, snapshot.horizon - k
-        run = sum(ncu * max(0, min(end - now, left)) for end, ncu in self.leaving.items())
-        undone = sum(ncu * max(0, end - now - left) for end, ncu in self.leaving.items())
-        late = 0.0
-        for ncu, slots, submitted in self.waiting:
-            run += ncu * min(slots, left)
-            undone += ncu * max(0, slots - left)
-            late += ncu * max(0, now - submitted - snapshot.delay_limit_slots)
-        kg = snapshot.carbon_price * snapshot.kw_per_ncu * float(snapshot.carbon.mean())
-        return snapshot.slot_h * (
-            kg * run + snapshot.unfinished_penalty_per_ncu_h * undone + snapshot.delay_penalty_per_ncu_h * late
-        )
 
     def kept(self) -> Kept:
         """All of it."""

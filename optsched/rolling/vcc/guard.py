@@ -15,9 +15,6 @@ from optsched.rolling.vcc.account import RULE, Account, Kept
 from optsched.schedules.vcc import VccSchedule
 
 FIRST_H = 6.0  # hours in which the rule decides: nothing is known yet
-HOLDS = (1, 3, 6, 12)  # slots
-USUAL = 4  # days
-EARLY = 3.0  # times: a night says little of the day after it
 
 
 class Memory(Data):
@@ -46,7 +43,7 @@ class GuardedAgent:
         """No cap yet, and nothing spent."""
         self.cap = 0.0
         self.overruled = False
-        self.account = Account(holds=HOLDS, usual=USUAL, early=EARLY)
+        self.account = Account()
         self.past = Past()
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
@@ -55,6 +52,7 @@ class GuardedAgent:
         if snapshot.preempt:  # agents are trained without evictions, and the account knows none
             self.overruled = True
             return VccSchedule(cap=(RULE,), starts=())
+        snapshot = self.agent.believed(snapshot, self.past)
         known = self.account.observe(snapshot) >= FIRST_H
         wanted, at_home = self.agent.cap(snapshot, self.past, self.cap), self.agent.at_home(snapshot, self.past, self.cap)
         self.cap = self.account.cheapest(snapshot, wanted if at_home else None) if known else RULE
@@ -81,4 +79,4 @@ class GuardedAgent:
         kept = recalled(Memory, state)
         self.agent.expect(kept.agent)
         self.cap, self.past = kept.cap, kept.past
-        self.account = Account(kept=kept.account, holds=HOLDS, usual=USUAL, early=EARLY)
+        self.account = Account(kept.account)

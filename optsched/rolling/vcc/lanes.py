@@ -1,0 +1,212 @@
+"""Caps played out under futures: every plan under every future is a lane, and all lanes go from slot to slot at once.
+
+What starts now is decided job by job, as the queue will decide it. What comes later is a guess, so that later slots take from
+the queue as from a fluid: jobs of one slot are one cohort, of which any share may start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+from optsched.instances.vcc import VccInstance
+from optsched.rolling.vcc.beside import ROUNDING, Beside, Waiting
+
+LONGEST = 72  # slots of a job that are told apart
+NONE = 1e-12  # NCU: nobody
+
+
+class Mode(IntEnum):
+    """How a slot's cap is found."""
+
+    ALL = 0  # cap 1
+    KEPT = 1  # that of the plan's first slot
+    HELD = 2  # the highest that starts nothing
+
+
+@dataclass(frozen=True)
+class Futures:
+    """What the slots to come may submit.
+
+    Attributes
+    ----------
+    weight
+        Shape (F,), adding up to 1.
+    work
+        NCU by slot, the present one first, and duration from 0 to LONGEST slots, shape (F, K, LONGEST + 1); the present
+        slot's jobs have come, so that its row is zero.
+    """
+
+    weight: Floats
+    work: Floats
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A cap for the present slot, and how those of the slots to come are found, shape (K,)."""
+
+    cap: float
+    modes: Ints
+
+
+def by_duration(jobs: Sequence[Waiting]) -> Floats:
+    """NCU by duration, shape (LONGEST + 1,)."""
+    if not jobs:
+        return np.zeros(LONGEST + 1)
+    ncu, slots, _ = np.array(jobs).T
+    return np.bincount(np.minimum(slots, LONGEST).astype(np.int64), ncu, LONGEST + 1).astype(float)
+
+
+def foreseen(side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> Floats:
+    """What each plan will have spent in each future, shape (plans, F).
+
+    A plan ends, and cap 1 decides for the rest of the day, where the day could not be given its share any more; and cap 1
+    decides while the head of the queue would be late.
+    """
+    lanes = _Lanes(side, snapshot, futures, plans)
+    for k in range(futures.work.shape[1]):
+        lanes.step(k)
+    return lanes.costs()
+
+
+class _Cohorts:
+    """The queue as a fluid, in the order of submission: who waits, then what each slot submits; G cohorts.
+
+    Attributes
+    ----------
+    work
+        NCU by future, cohort and duration, shape (F, G, LONGEST + 1). size : of all durations, shape (F, G).
+    submitted
+        The slot of each, shape (G,).
+    upto, until
+        NCU before each cohort, of all durations and by duration, shapes (F, G + 1) and (F, G + 1, LONGEST + 1).
+    """
+
+    def __init__(self, side: Beside, now: int, futures: Futures) -> None:
+        many, slots = futures.work.shape[:2]
+        since = sorted({submitted for _, _, submitted in side.waiting})
+        line = np.zeros((len(since), LONGEST + 1))
+        for i, slot in enumerate(since):
+            line[i] = by_duration([job for job in side.waiting if job[2] == slot])
+        self.waiting = len(since)
+        self.work = np.concatenate([np.broadcast_to(line, (many, *line.shape)), futures.work[:, 1:]], axis=1)
+        self.submitted = np.array([*since, *range(now + 1, now + slots)], dtype=np.int64)
+        self.size = self.work.sum(axis=2)
+        count = self.size.shape[1]
+        self.upto, self.until = np.zeros((many, count + 1)), np.zeros((many, count + 1, LONGEST + 1))
+        np.cumsum(self.size, axis=1, out=self.upto[:, 1:])
+        np.cumsum(self.work, axis=1, out=self.until[:, 1:])
+        self.apart = 2.0 * (self.upto[:, -1].max() + 1.0)  # so that one bisection finds its place in every future
+        self.flat = (self.upto + self.apart * np.arange(many)[:, None]).ravel()
+
+    def reached(self, total: Floats, f: Ints) -> tuple[Ints, Floats]:
+        """The cohort that so many NCU end in, in each lane's future, and NCU by duration until there."""
+        count = self.size.shape[1]
+        if not count:
+            return np.zeros(len(f), dtype=np.int64), np.zeros((len(f), LONGEST + 1))
+        at = np.searchsorted(self.flat, total + self.apart * f, side="right") - 1 - (count + 1) * f
+        g = np.minimum(at, count - 1)
+        share = np.minimum(1.0, (total - self.upto[f, g]) / np.maximum(self.size[f, g], NONE))
+        return g, self.until[f, g] + share[:, None] * self.work[f, g]
+
+    def of(self, total: Floats, f: Ints) -> Floats:
+        """What of each cohort is among the first so many NCU, shape (lanes, G)."""
+        return np.clip(total[:, None] - self.upto[f, :-1], 0.0, self.size[f])
+
+
+class _Lanes:
+    """Every plan in every future, between two slots; a lane's arrays have the shape (L,), plans after one another."""
+
+    def __init__(self, side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> None:
+        many, self.slots = futures.work.shape[:2]
+        self.side, self.snapshot, self.many = side, snapshot, many
+        self.f, self.plan = np.tile(np.arange(many), len(plans)), np.repeat(np.arange(len(plans)), many)
+        self.modes, self.kept = np.array([plan.modes for plan in plans]), np.array([plan.cap for plan in plans])[self.plan]
+        self.cohorts = _Cohorts(side, snapshot.now, futures)
+        self.fresh = futures.work @ np.arange(LONGEST + 1) * snapshot.slot_h  # NCU-hours, shape (F, K)
+        ends = np.flatnonzero(snapshot.ends_day)
+        self.left = ends[np.searchsorted(ends, np.arange(self.slots))] - np.arange(self.slots)  # slots of the day after each
+        count = len(self.f)
+        self.total, self.load = np.zeros(count), np.full(count, side.load)  # started, and running, NCU
+        self.allotted, self.spent = np.full(count, side.allotted), np.full(count, side.spent)
+        self.asked, self.broken = np.full(count, float(snapshot.asked[0])), np.zeros(count, dtype=bool)
+        self.head, self.runs = self.cohorts.reached(self.total, self.f)
+        self.leaving = np.zeros((count, self.slots + LONGEST + 1))
+        for slot, ncu in side.leaving.items():
+            self.leaving[:, min(slot - snapshot.now, self.leaving.shape[1] - 1)] += ncu
+
+    def step(self, k: int) -> None:
+        """Carry a slot out."""
+        snapshot, h = self.snapshot, self.snapshot.slot_h
+        if k:
+            self.load = self.load - self.leaving[:, k]
+            begins = bool(snapshot.ends_day[k - 1])
+            self.asked = (0.0 if begins else self.asked) + self.fresh[self.f, k]
+            self.broken &= not begins
+        come = self.cohorts.upto[self.f, self.cohorts.waiting + k]
+        cap = self._cap(k, come) if k else self.kept
+        most = np.minimum(cap * snapshot.capacity_ncu, snapshot.capacity_ncu - float(snapshot.inflexible[k])) * (1 + ROUNDING)
+        if k:
+            self._start(k, np.minimum(self.total + np.maximum(0.0, most - self.load), come))
+        else:
+            self._start(k, np.array([_prefix(self.side, float(limit)) for limit in most[:: self.many]])[self.plan])
+        priced = snapshot.carbon_price * snapshot.kw_per_ncu * h * float(snapshot.carbon[k])
+        self.spent = self.spent + priced * self.load
+        self.allotted = self.allotted + cap * snapshot.capacity_ncu * h
+        if snapshot.ends_day[k]:
+            lacking = np.maximum(0.0, snapshot.daily_fraction * self.asked - self.allotted)
+            self.spent = self.spent + snapshot.daily_penalty_per_ncu_h * lacking
+            self.allotted = np.zeros(len(self.f))
+
+    def _cap(self, k: int, come: Floats) -> Floats:
+        """What the plan says; 1 where nobody waits, where the head would be late, and where the day would lack its share."""
+        snapshot, mode = self.snapshot, self.modes[self.plan, k]
+        nothing = np.maximum(0.0, self.load) / snapshot.capacity_ncu
+        cap = np.where(mode == Mode.KEPT, self.kept, np.where(mode == Mode.HELD, nothing, 1.0))
+        most = self.allotted + (cap + self.left[k]) * snapshot.capacity_ncu * snapshot.slot_h
+        self.broken |= most < snapshot.daily_fraction * self.asked
+        empty = self.total >= come - NONE
+        waited = snapshot.now + k - self.cohorts.submitted[self.head] if len(self.cohorts.submitted) else np.zeros(len(cap))
+        return np.where(self.broken | empty | (waited >= snapshot.delay_limit_slots), 1.0, cap)
+
+    def _start(self, k: int, total: Floats) -> None:
+        """So many NCU have been started by the end of the slot."""
+        if not (total > self.total + NONE).any():
+            return
+        snapshot, due = self.snapshot, self.snapshot.now + k - self.snapshot.delay_limit_slots
+        head, runs = self.cohorts.reached(total, self.f)
+        self.leaving[:, k + 1 : k + LONGEST + 1] += (runs - self.runs)[:, 1:]
+        if self.cohorts.submitted[self.head.min()] < due:
+            begun = self.cohorts.of(total, self.f) - self.cohorts.of(self.total, self.f)
+            late = begun @ np.maximum(0, due - self.cohorts.submitted)
+            self.spent = self.spent + snapshot.delay_penalty_per_ncu_h * snapshot.slot_h * late
+        self.load = self.load + total - self.total
+        self.total, self.head, self.runs = total, head, runs
+
+    def costs(self) -> Floats:
+        """With what runs on or waits in the end, at the mean carbon believed; and what of it the horizon leaves undone."""
+        snapshot, k = self.snapshot, self.slots
+        left = snapshot.horizon - k
+        queued = self.cohorts.until[self.f, -1] - self.runs
+        slots = np.concatenate([np.arange(self.leaving.shape[1] - k), np.arange(LONGEST + 1)])
+        ncu = np.concatenate([self.leaving[:, k:], queued], axis=1)
+        late = np.maximum(0, snapshot.now + k - snapshot.delay_limit_slots - self.cohorts.submitted)
+        waits = self.cohorts.size[self.f] - self.cohorts.of(self.total, self.f)
+        kg = snapshot.carbon_price * snapshot.kw_per_ncu * float(snapshot.carbon.mean())
+        owed = kg * np.minimum(slots, left) + snapshot.unfinished_penalty_per_ncu_h * np.maximum(0, slots - left)
+        owed_late = snapshot.delay_penalty_per_ncu_h * (waits @ late)
+        return np.asarray((self.spent + snapshot.slot_h * (ncu @ owed + owed_late)).reshape(-1, self.many))
+
+
+def _prefix(side: Beside, most: float) -> float:
+    """NCU that start now, from the head on, up to a load."""
+    started = 0.0
+    for ncu, _, _ in side.waiting:
+        if side.load + started + ncu > most:
+            break
+        started += ncu
+    return started
