@@ -26,8 +26,9 @@ def constant_cap(instance: VccInstance, cap: float = 0.1) -> Floats:
 
 def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02) -> Floats:
     """Cap 1 while carbon is within the quantile of the 24 hours from then on, else `low`."""
-    carbon, day = instance.carbon, instance.day_slots
-    ahead = np.array([np.quantile(carbon[t : t + day], min(1.0, quantile)) for t in range(instance.horizon)])
+    carbon, day, share = instance.carbon, min(instance.day_slots, instance.horizon), min(1.0, quantile)
+    whole = np.quantile(np.lib.stride_tricks.sliding_window_view(carbon, day), share, axis=1)
+    ahead = np.append(whole, [np.quantile(carbon[t:], share) for t in range(len(whole), instance.horizon)])
     return np.where(carbon <= ahead + 1e-12, 1.0, min(1.0, low))
 
 
