@@ -7,6 +7,7 @@ from math import isfinite
 
 from optsched.certificate import beats, relative_gap, settled
 from optsched.errors import OptschedError
+from optsched.exact import Exact
 from optsched.instances.base import Instance
 from optsched.instances.events import events_of
 from optsched.judging import bound_of
@@ -20,6 +21,7 @@ from optsched.stop import Clock, Stop
 SECONDS = 5.0  # for a bound that several rows are held against
 LEAST = 0.2  # seconds, with which a method begins at all
 CLOSE = 0.01  # gap at which a quick bound is good enough
+ROOT = {"mip_max_nodes": 1}  # cuts, and no branching: the same bound on every machine
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,15 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     The family's own bound on whoever knows everything, which for time-indexed problems is the dual that their decomposition
     would prove. Where schedules made beforehand are judged as those that happened are, that of a method too, for what is left
     of the time: ``auto`` for small time-indexed instances; for others the decomposition until it is within 1 % of a schedule,
-    which begins with the family's own bound and takes its place.
+    which begins with the family's own bound and takes its place. Small time-indexed ones without a clock have the cuts of the
+    exact model's root: where jobs are large beside the capacity, the dual alone is up to a tenth too high.
 
     Parameters
     ----------
     instance
         What is given.
     seconds
-        For both; but the family's own bound takes as long as it takes.
+        For both; but the family's own bound takes as long as it takes. 0: without a clock, the same on every machine.
 
     Returns
     -------
@@ -69,8 +72,11 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
         if not found and (clairvoyant := own.clairvoyant(instance)) is not None:
             found.append(Bound(clairvoyant, "clairvoyant"))
         left = seconds - clock.elapsed_s()
-        if own.is_time_indexed and not has_proxy(instance) and left > LEAST and _is_small(instance):
-            found += _solved(instance, Auto(), Stop(seconds=left), "auto")
+        if own.is_time_indexed and not has_proxy(instance) and _is_small(instance):
+            if left > LEAST:
+                found += _solved(instance, Auto(), Stop(seconds=left), "auto")
+            elif seconds <= 0:
+                found += _solved(instance, Exact(options=ROOT), Stop(), "exact, at its root")
     except OptschedError:
         pass  # e.g. where jobs may be evicted
     tighter = max if instance.sense == "minimize" else min

@@ -17,7 +17,7 @@ from optsched.rl.geo.files import loaded  # noqa: E402
 from optsched.rl.geo.memory import Batch, Memory  # noqa: E402
 from optsched.rl.geo.observation import Sight  # noqa: E402
 from optsched.rl.geo.prices import FEATURES, features  # noqa: E402
-from optsched.rl.geo.sac import DiscreteSac, SacSettings, by_agent, policy  # noqa: E402
+from optsched.rl.geo.sac import DiscreteSac, SacSettings, by_agent, policy, valued  # noqa: E402
 from optsched.rl.geo.split import SCENARIOS, case  # noqa: E402
 from optsched.rl.geo.stack import Stack  # noqa: E402
 from optsched.rl.perceptron import forward, layers_of  # noqa: E402
@@ -36,16 +36,16 @@ REWARD = np.array([[0.5, 0.0], [0.3, 1.0]])
 NEXT = np.array([[0, 1], [0, 1]])
 
 
-def soft_optimum() -> tuple[np.ndarray, np.ndarray]:
+def soft_optimum(weight: float = WEIGHT) -> tuple[np.ndarray, np.ndarray]:
     """Action values and policy of largest reward and entropy, by value iteration."""
     value = np.zeros(2)
     for _ in range(500):
         q = REWARD + GAMMA * value[NEXT]
-        value = WEIGHT * np.log(np.exp(q / WEIGHT).sum(axis=1))
-    return q, np.exp((q - value[:, None]) / WEIGHT)
+        value = weight * np.log(np.exp(q / weight).sum(axis=1))
+    return q, np.exp((q - value[:, None]) / weight)
 
 
-def walk(count: int, agents: int, rng: np.random.Generator, bonus: float = 0.0) -> Memory:
+def walk(count: int, agents: int, rng: np.random.Generator, bonus: float = 0.0, size: float = 1.0) -> Memory:
     """Random steps of the two-state process, the same for each agent; `bonus` of action 1's reward is told as credit."""
     memory, state = Memory(count, agents, 2, 3), 0
     legal = np.tile([True, True, False], (agents, 1))
@@ -64,28 +64,106 @@ def walk(count: int, agents: int, rng: np.random.Generator, bonus: float = 0.0) 
             next_legal=legal,
             credit=credit,
             next_credit=credit,
+            size=np.full(agents, size),
+            next_size=np.full(agents, size),
             over=False,
         )
         state = after
     return memory
 
 
-@pytest.mark.parametrize("bonus", [0.0, 0.7])
-def test_sac_finds_the_soft_optimum(bonus: float) -> None:
-    """Its policy and both critics, for two agents at once; what is credited at once changes nothing."""
+def two_walks(count: int, rng: np.random.Generator) -> Memory:
+    """Each agent in a process of its own; both are paid what both earn."""
+    memory, states = Memory(count, 2, 2, 3), np.zeros(2, dtype=np.int64)
+    legal, nothing, ones = np.tile([True, True, False], (2, 1)), np.zeros((2, 3)), np.ones(2)
+    for _ in range(count):
+        action = rng.integers(2, size=2)
+        after = NEXT[states, action]
+        memory.add(
+            seen=np.eye(2)[states],
+            legal=legal,
+            active=np.ones(2, bool),
+            action=action,
+            reward=float(REWARD[states, action].sum()),
+            next_seen=np.eye(2)[after],
+            next_legal=legal,
+            credit=nothing,
+            next_credit=nothing,
+            size=ones,
+            next_size=ones,
+            over=False,
+        )
+        states = after
+    return memory
+
+
+@pytest.mark.parametrize(("bonus", "size"), [(0.0, 1.0), (0.7, 1.0), (0.7, 3.0)])
+def test_sac_finds_the_soft_optimum(bonus: float, size: float) -> None:
+    """Its policy and both critics, for two agents at once; neither credit nor the size of jobs changes anything."""
     rng = np.random.default_rng(0)
     settings = SacSettings((32,), GAMMA, 64, 3e-3, 3e-3, entropy=WEIGHT, follow=0.05)
-    sac, memory = DiscreteSac(2, 2, 3, settings, rng), walk(400, 2, rng, bonus)
+    sac, memory = DiscreteSac(2, 2, 3, settings, rng), walk(400, 2, rng, bonus, size)
     for _ in range(1500):
         sac.update(memory.draw(64, rng))
-    states = torch.eye(2)[None].repeat(2, 1, 1)
-    share, _ = policy(sac.actor(states), torch.tensor([True, True, False]).expand(2, 2, 3))
-    q, wanted = soft_optimum()
-    assert np.allclose(share[:, :, :2].detach().numpy(), wanted, atol=0.03)
-    assert float(share[:, :, 2].max()) == 0.0
     credit = torch.tensor([0.0, bonus, 0.0])
+    share = shares(sac, credit, size)
+    q, wanted = soft_optimum()
+    assert np.allclose(share[:, :, :2], wanted, atol=0.03)
+    assert float(share[:, :, 2].max()) == 0.0
     for critic in sac.critics:
-        assert np.allclose((critic(states) + credit)[:, :, :2].detach().numpy(), q, atol=0.1)
+        assert np.allclose((said(critic, size) + credit.numpy())[:, :, :2], q, atol=0.1)
+
+
+def said(network: Stack, size: float = 1.0) -> np.ndarray:
+    """Of the three actions in each state, by agent."""
+    with torch.no_grad():
+        return valued(network, torch.eye(2)[None].repeat(2, 1, 1), torch.full((2, 2), size)).numpy()
+
+
+def shares(sac: DiscreteSac, credit: torch.Tensor, size: float = 1.0) -> np.ndarray:
+    """Of the three actions in each state, by agent."""
+    logits = torch.as_tensor(said(sac.actor, size)) + sac.credited * credit
+    return policy(logits, torch.tensor([True, True, False]).expand(2, 2, 3))[0].numpy()
+
+
+def test_critics_that_add_up_part_a_shared_reward() -> None:
+    """Each agent's policy is the soft optimum of what it earns itself."""
+    rng = np.random.default_rng(0)
+    settings = SacSettings((32,), GAMMA, 64, 3e-3, 3e-3, entropy=WEIGHT, follow=0.05, additive=True)
+    sac, memory = DiscreteSac(2, 2, 3, settings, rng), two_walks(800, rng)
+    for _ in range(2500):
+        sac.update(memory.draw(64, rng))
+    assert np.allclose(shares(sac, torch.zeros(3))[:, :, :2], soft_optimum()[1], atol=0.05)
+
+
+def test_dqn_parts_a_shared_reward_too() -> None:
+    """By how much action 1 is better than action 0, in each state of each agent."""
+    rng = np.random.default_rng(0)
+    settings = DqnSettings((32,), GAMMA, 64, 3e-3, 0.05, gap=0.0, additive=True)
+    dqn, memory = DoubleDqn(2, 2, 3, settings, rng), two_walks(800, rng)
+    for _ in range(2500):
+        dqn.update(memory.draw(64, rng))
+    found, best = said(dqn.actor), 1 / (1 - GAMMA)
+    wanted = [GAMMA * best - 0.5 - GAMMA**2 * best, best - 0.3 - GAMMA**2 * best]
+    assert np.allclose(found[:, :, 1] - found[:, :, 0], wanted, atol=0.1)
+
+
+def test_sac_begins_as_the_soft_choice_by_what_is_known_at_once() -> None:
+    sac = DiscreteSac(2, 2, 3, SacSettings((32,), entropy=WEIGHT), np.random.default_rng(0))
+    wanted = 1 / (1 + np.exp(-0.7 / WEIGHT))
+    assert np.allclose(shares(sac, torch.tensor([0.0, 0.7, 0.0]))[:, :, 1], wanted, atol=1e-6)
+
+
+def test_a_share_of_the_log_likelihood_widens_the_gaps() -> None:
+    """Its policy is the soft optimum at 1 - gap of the entropy's weight (Vieillard et al. 2020, Theorem 1)."""
+    rng, gap = np.random.default_rng(0), 0.3
+    settings = SacSettings((32,), GAMMA, 64, 3e-3, 3e-3, entropy=WEIGHT, follow=0.05, gap=gap)
+    sac, memory = DiscreteSac(2, 2, 3, settings, rng), walk(400, 2, rng)
+    for _ in range(2500):
+        sac.update(memory.draw(64, rng))
+    found, wanted = shares(sac, torch.zeros(3))[:, :, :2], soft_optimum(WEIGHT * (1 - gap))[1]
+    assert np.allclose(found, wanted, atol=0.03)
+    assert abs(wanted - soft_optimum()[1]).max() > 0.03
 
 
 def test_the_entropy_weight_reaches_its_target() -> None:
@@ -103,7 +181,7 @@ def test_dqn_finds_the_values() -> None:
     dqn, memory = DoubleDqn(2, 2, 3, settings, rng), walk(400, 2, rng, 0.5)
     for _ in range(1500):
         dqn.update(memory.draw(64, rng))
-    found = dqn.actor(torch.eye(2)[None].repeat(2, 1, 1)).detach().numpy() + np.array([0.0, 0.5, 0.0])
+    found = said(dqn.actor) + np.array([0.0, 0.5, 0.0])
     best = 1 / (1 - GAMMA)
     wanted = [[0.5 + GAMMA**2 * best, GAMMA * best], [0.3 + GAMMA * GAMMA * best, best]]
     assert np.allclose(found[:, :, :2], wanted, atol=0.25)
@@ -117,7 +195,7 @@ def test_advantage_learning_widens_the_gaps() -> None:
     dqn, memory = DoubleDqn(2, 2, 3, settings, rng), walk(400, 2, rng, 0.5)
     for _ in range(2500):
         dqn.update(memory.draw(64, rng))
-    found = dqn.actor(torch.eye(2)[None].repeat(2, 1, 1)).detach().numpy() + np.array([0.0, 0.5, 0.0])
+    found = said(dqn.actor) + np.array([0.0, 0.5, 0.0])
     best = 1 / (1 - GAMMA)
     lack = np.array([GAMMA * best - 0.5 - GAMMA**2 * best, best - 0.3 - GAMMA**2 * best])
     assert np.allclose(found[:, :, 1], [GAMMA * best, best], atol=0.25)
@@ -166,7 +244,7 @@ def test_dqn_reaches_what_another_library_reaches() -> None:
         return total
 
     assert earned(lambda seen: theirs.predict(seen, deterministic=True)[0]) == 19.0
-    assert earned(lambda seen: ours.actor(torch.as_tensor(seen)[None, None])[0, 0, :2].argmax()) == 19.0
+    assert earned(lambda seen: ours.actor(torch.as_tensor(seen)[None, None])[0, 0, 1:3].argmax()) == 19.0
 
 
 def test_gradients_of_the_masked_policy() -> None:
@@ -231,9 +309,14 @@ def test_what_acts_is_what_has_learned(tmp_path: Path) -> None:
     sites, prices = masac("toy", (), 5), imitation("toy", (), 5)
     sight = Episode(sites.cases.training(0)).sight
     with torch.no_grad():
+        for tensor in sites.algorithm.actor.layers[-1]:  # which says nothing at first
+            tensor.normal_()
         joint = torch.as_tensor(sight.joint()[:, None], dtype=torch.float32)
         shown = torch.as_tensor(features(sight).reshape(1, -1, FEATURES), dtype=torch.float32)
-        wanted = sites.algorithm.actor(joint)[:, 0].numpy(), prices.network(shown)[0].numpy()
+        sizes = torch.as_tensor(sight.sizes()[:, None], dtype=torch.float32)
+        told = valued(sites.algorithm.actor, joint, sizes)[:, 0].numpy()
+        learned = told + sites.algorithm.credited * sight.credits()
+        wanted = learned, prices.network(shown)[0].numpy()
     for learner in (sites, prices):
         learner.trained().save(tmp_path / f"{learner.name}.npz")
     agents, bids = loaded(str(tmp_path / "masac.npz")), loaded(str(tmp_path / "geo-imitation.npz"))

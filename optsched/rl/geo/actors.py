@@ -29,14 +29,23 @@ def best_legal(score: Floats, legal: Bools) -> Ints:
     return np.asarray(np.where(legal, score, -np.inf).argmax(axis=-1))
 
 
+def spread(said: Floats, size: Floats) -> Floats:
+    """What is said of a state and of each action for a unit of GPU-time, (..., 1 + A), for a job of that size, (..., A).
+
+    What a job takes from the others grows with its GPUs and slots; a network that had to learn that would learn little else.
+    """
+    return np.asarray(said[..., :1] + size[..., None] * said[..., 1:])
+
+
 class Agents:
-    """A network a site, stacked: logits of its actions, or (`residual`) their values beyond what is credited at once."""
+    """A network a site, stacked: what it says of its actions beyond `residual` times what is credited at once."""
 
     def __init__(self, trained: Trained) -> None:
         self.trained = trained
         self.layers = layers_of(trained.arrays)
         self.sites = len(self.layers[0][0])
-        self.residual = bool(trained.arrays["residual"])
+        self.residual = float(trained.arrays["residual"])
+        self.sized = "sized" in trained.arrays
 
     def knows(self, sites: int) -> bool:
         """As many as it was trained for."""
@@ -45,7 +54,9 @@ class Agents:
     def scores(self, sight: Sight) -> Floats:
         """Of each agent's actions, shape (P, A)."""
         found = forward(sight.joint()[:, None], self.layers)[:, 0]
-        return found + sight.credits() if self.residual else found
+        if self.sized:
+            found = spread(found, sight.sizes())
+        return found + self.residual * sight.credits()
 
     def act(self, sight: Sight) -> Ints:
         """What each agent likes best of what is legal."""

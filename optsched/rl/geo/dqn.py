@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from optsched.rl.geo.memory import Batch
-from optsched.rl.geo.sac import by_agent
+from optsched.rl.geo.sac import added, by_agent, each, valued
 from optsched.rl.geo.stack import Stack
 
 
@@ -33,14 +33,17 @@ class DqnSettings:
     rate: float = 5e-4
     follow: float = 0.005
     gap: float = 0.9
+    additive: bool = False
 
 
 class DoubleDqn:
     """A network of action values and its target, for all agents at once."""
 
+    credited = 1.0  # its values and the utility known at once are in one unit
+
     def __init__(self, agents: int, size: int, actions: int, settings: DqnSettings, rng: np.random.Generator) -> None:
         self.settings = settings
-        sizes = (size, *settings.hidden, actions)
+        sizes = (size, *settings.hidden, 1 + actions)
         self.actor, self.target = Stack(agents, sizes, rng), Stack(agents, sizes, rng)
         self.actor.silence()  # values begin at the utility known at once: gaps are smaller than what a random layer says
         self.target.follow(self.actor, 1.0)
@@ -50,15 +53,18 @@ class DoubleDqn:
         """One step of the values, and of the target behind them."""
         seen, after, action = by_agent(batch.seen), by_agent(batch.next_seen), by_agent(batch.action)
         goes_on, credit = 1 - torch.as_tensor(batch.over).float(), by_agent(batch.credit)
+        size, next_size = by_agent(batch.size), by_agent(batch.next_size)
+        total = added if self.settings.additive else each
         with torch.no_grad():
             later = by_agent(batch.next_credit)
-            best = (self.actor(after) + later).masked_fill(~by_agent(batch.next_legal), -1e9).argmax(-1, keepdim=True)
-            value = (self.target(after) + later).gather(2, best)[..., 0]
-            now = self.target(seen) + credit
+            values = valued(self.actor, after, next_size) + later
+            best = values.masked_fill(~by_agent(batch.next_legal), -1e9).argmax(-1, keepdim=True)
+            value = (valued(self.target, after, next_size) + later).gather(2, best)[..., 0]
+            now = valued(self.target, seen, size) + credit
             most = now.masked_fill(~by_agent(batch.legal), -1e9).max(-1).values
             lack = most - now.gather(2, action[..., None])[..., 0]
-            goal = torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * value - self.settings.gap * lack
-        found = (self.actor(seen) + credit).gather(2, action[..., None])[..., 0]
+            goal = torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * total(value) - self.settings.gap * total(lack)
+        found = total((valued(self.actor, seen, size) + credit).gather(2, action[..., None])[..., 0])
         loss = torch.nn.functional.smooth_l1_loss(found, goal)
         self.steps.zero_grad()
         loss.backward()

@@ -38,7 +38,8 @@ def _fits(actor: Acting) -> bool:
     if isinstance(actor, BidPrices):
         given, made, number = FEATURES, 1, actor.trained.arrays["discount"]
     else:
-        stack, given, made, number = (actor.sites,), joint_size(actor.sites), 1 + actor.sites, actor.trained.arrays["residual"]
+        stack, given, number = (actor.sites,), joint_size(actor.sites), actor.trained.arrays["residual"]
+        made = 1 + actor.sites + actor.sized
     wide = [given, *(weights.shape[-1] for weights, _ in actor.layers)]
     shapes = itertools.pairwise(wide)
     layers = all(

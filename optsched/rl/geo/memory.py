@@ -24,6 +24,8 @@ class Batch:
         Shape (B, P).
     credit, next_credit
         What each action is known to earn at once, shape (B, P, A): networks of values learn the rest.
+    size, next_size
+        GPU-time of the job that each agent is asked about, shape (B, P).
     reward
         Shape (B,).
     over
@@ -39,6 +41,8 @@ class Batch:
     next_legal: np.ndarray
     credit: np.ndarray
     next_credit: np.ndarray
+    size: np.ndarray
+    next_size: np.ndarray
     over: np.ndarray
 
 
@@ -60,6 +64,8 @@ class Memory:
             "next_legal": np.zeros((capacity, agents, actions), bool),
             "credit": np.zeros((capacity, agents, actions), np.float32),
             "next_credit": np.zeros((capacity, agents, actions), np.float32),
+            "size": np.zeros((capacity, agents), np.float32),
+            "next_size": np.zeros((capacity, agents), np.float32),
             "active": np.zeros((capacity, agents), bool),
             "action": np.zeros((capacity, agents), np.int64),
             "reward": np.zeros(capacity, np.float32),

@@ -137,6 +137,15 @@ class Sight:
         found[mine] -= np.where(rounds.rows.moved[asked], rounds.gain[asked, rounds.rows.at[asked]], 0.0)[:, None]
         return found / unit_usd(rounds)
 
+    def sizes(self) -> Floats:
+        """GPU-time of the job that each site is asked about, in units of `UNIT_GPU_H`, shape (P,); 0 where there is none."""
+        rounds, rows = self.rounds, self.rounds.rows
+        found = np.zeros(rounds.sites)
+        mine = np.flatnonzero(rounds.asked >= 0)
+        asked = rounds.asked[mine]
+        found[mine] = rows.gpus[asked] * rows.duration[asked] / rounds.network.hour / UNIT_GPU_H
+        return found
+
 
 def unit_usd(rounds: Rounds) -> float:
     """USD of a unit of credit."""

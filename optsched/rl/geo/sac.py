@@ -1,4 +1,10 @@
-"""Discrete soft actor-critic, an agent a site with a shared reward (MASAC, Algorithm 1; Christodoulou 2019)."""
+"""Discrete soft actor-critic, an agent a site with a shared reward (MASAC, Algorithm 1; Christodoulou 2019).
+
+Critics learn what the utility that is known at once leaves out, and actors what it leaves out of their logits: both begin at
+a soft choice by that utility. A decision comes again a minute later, so that gaps between actions are small; a share of what an
+action lacks to the policy's value is charged once more and widens them, as advantage learning does in `dqn` (where the policy
+is the soft optimum that is a share of its weighted log-likelihood, Vieillard et al. 2020).
+"""
 
 from __future__ import annotations
 
@@ -24,6 +30,11 @@ class SacSettings:
         Of the entropy of a uniform choice among the legal actions, that is aimed at instead; None keeps the weight.
     follow
         Share of the way that the targets go after each update.
+    gap
+        Share of what an action lacks to the policy's value that it is charged with once more; 0 as in the papers.
+    additive
+        Whether the critics' sum over the agents answers for the shared reward (value decomposition, Sunehag et al. 2018), so
+        that what the others are known to earn is no noise to anybody; in the papers every agent's critic does.
     """
 
     hidden: tuple[int, ...] = (256, 256)
@@ -34,17 +45,27 @@ class SacSettings:
     entropy: float = 0.02
     target_ratio: float | None = None
     follow: float = 0.005
+    gap: float = 0.0
+    additive: bool = False
 
 
 class DiscreteSac:
-    """Actors, two critics and their targets, for all agents at once."""
+    """Actors, two critics and their targets, for all agents at once.
+
+    Attributes
+    ----------
+    credited
+        What a unit of utility known at once adds to an action's logit.
+    """
 
     def __init__(self, agents: int, size: int, actions: int, settings: SacSettings, rng: np.random.Generator) -> None:
-        self.settings = settings
-        sizes = (size, *settings.hidden, actions)
+        self.settings, self.credited = settings, 1 / settings.entropy
+        sizes = (size, *settings.hidden, 1 + actions)
         self.actor = Stack(agents, sizes, rng)
         self.critics = Stack(agents, sizes, rng), Stack(agents, sizes, rng)
         self.targets = Stack(agents, sizes, rng), Stack(agents, sizes, rng)
+        for stack in (self.actor, *self.critics):
+            stack.silence()  # gaps are smaller than what a random layer says
         for target, critic in zip(self.targets, self.critics, strict=True):
             target.follow(critic, 1.0)
         self.log_weight = torch.full((agents, 1), float(np.log(settings.entropy)), requires_grad=True)
@@ -59,22 +80,24 @@ class DiscreteSac:
         seen, after = by_agent(batch.seen), by_agent(batch.next_seen)
         legal, next_legal = by_agent(batch.legal), by_agent(batch.next_legal)
         action, active = by_agent(batch.action), by_agent(batch.active).float()
-        goes_on = 1 - torch.as_tensor(batch.over).float()
+        goes_on, total = 1 - torch.as_tensor(batch.over).float(), added if settings.additive else each
         weight = self.log_weight.detach().exp()
+        credit, next_credit = by_agent(batch.credit), by_agent(batch.next_credit)
+        size, next_size = by_agent(batch.size), by_agent(batch.next_size)
         with torch.no_grad():
-            share, log = policy(self.actor(after), next_legal)
-            least = torch.minimum(*(target(after) for target in self.targets)) + by_agent(batch.next_credit)
-            value = (share * (least - weight[..., None] * log)).sum(-1)
-            goal = torch.as_tensor(batch.reward) + settings.gamma * goes_on * value
-        credit = by_agent(batch.credit)
-        values = [critic(seen) + credit for critic in self.critics]
-        errors = [value.gather(2, action[..., None])[..., 0] - goal for value in values]
+            value = self._soft(after, next_size, next_credit, next_legal)[1]
+            now, worth = self._soft(seen, size, credit, legal)
+            lack = (worth - now.gather(2, action[..., None])[..., 0]).clamp(min=0.0)
+            later = total(value).clamp(min=0.0)  # whoever postpones for ever earns nothing
+            goal = torch.as_tensor(batch.reward) - settings.gap * total(lack) + settings.gamma * goes_on * later
+        values = [valued(critic, seen, size) + credit for critic in self.critics]
+        errors = [total(value.gather(2, action[..., None])[..., 0]) - goal for value in values]
         loss = sum(torch.nn.functional.smooth_l1_loss(e, torch.zeros_like(e)) for e in errors)
         self.critic_steps.zero_grad()
         loss.backward()
         self.critic_steps.step()
         least = torch.minimum(*(value.detach() for value in values))
-        share, log = policy(self.actor(seen), legal)
+        share, log = policy(valued(self.actor, seen, size) + self.credited * credit, legal)
         chosen = (share * (weight[..., None] * log - least)).sum(-1)
         many = active.sum().clamp(min=1.0)
         actor_loss = (chosen * active).sum() / many
@@ -92,6 +115,14 @@ class DiscreteSac:
             target.follow(critic, settings.follow)
         ratio = float((entropy * active).sum() / (most * active).sum().clamp(min=1e-9))
         return {"critic_loss": float(loss.detach()) / 2, "entropy_ratio": ratio, "entropy_weight": float(weight.mean())}
+
+    def _soft(
+        self, seen: torch.Tensor, size: torch.Tensor, credit: torch.Tensor, legal: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """What the targets say of each action, (P, B, A), and of the policy with its entropy, (P, B)."""
+        share, log = policy(valued(self.actor, seen, size) + self.credited * credit, legal)
+        least = torch.minimum(*(valued(target, seen, size) for target in self.targets)) + credit
+        return least, (share * (least - self.log_weight.detach().exp()[..., None] * log)).sum(-1)
 
     def state(self) -> dict[str, object]:
         """Weights and optimisers."""
@@ -117,6 +148,22 @@ class DiscreteSac:
 def by_agent(column: np.ndarray) -> torch.Tensor:
     """From (B, P, ...) to (P, B, ...)."""
     return torch.as_tensor(np.ascontiguousarray(np.swapaxes(column, 0, 1)))
+
+
+def added(values: torch.Tensor) -> torch.Tensor:
+    """Of all agents together, shape (1, B), from (P, B)."""
+    return values.sum(0, keepdim=True)
+
+
+def each(values: torch.Tensor) -> torch.Tensor:
+    """Of every agent by itself."""
+    return values
+
+
+def valued(network: Stack, seen: torch.Tensor, size: torch.Tensor) -> torch.Tensor:
+    """Of each action, shape (P, B, A), as `optsched.rl.geo.actors.spread` has it."""
+    said = network(seen)
+    return said[..., :1] + size[..., None] * said[..., 1:]
 
 
 def policy(logits: torch.Tensor, legal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from optsched.instances.base import Floats, Instance, Ints
-from optsched.rl.geo.actors import AGENTS, Agents, best_legal
+from optsched.rl.geo.actors import AGENTS, Agents, best_legal, spread
 from optsched.rl.geo.dqn import DoubleDqn, DqnSettings
 from optsched.rl.geo.memory import Memory
 from optsched.rl.geo.observation import JOB, PAIR, Sight, joint_size, unit_usd
@@ -83,12 +83,13 @@ class SiteAgents:
         seen = self._see(episode)
         while episode.rounds is not None and rounds < MOST_ROUNDS:
             legal, active = episode.rounds.legal, episode.rounds.asked >= 0
-            credit = episode.sight.credits()
+            credit, size = episode.sight.credits(), episode.sight.sizes()
             action = self._explore(episode.sight, seen, layers)
             earned = episode.decide(action)
             after = self._see(episode)
             over = episode.rounds is None
-            next_legal = legal if episode.rounds is None else episode.rounds.legal
+            next_legal = legal if over else episode.sight.rounds.legal
+            next_credit, next_size = (credit * 0.0, size * 0.0) if over else (episode.sight.credits(), episode.sight.sizes())
             self.memory.add(
                 seen=seen,
                 legal=legal,
@@ -98,7 +99,9 @@ class SiteAgents:
                 next_seen=after,
                 next_legal=next_legal,
                 credit=credit,
-                next_credit=np.zeros_like(credit) if episode.rounds is None else episode.sight.credits(),
+                next_credit=next_credit,
+                size=size,
+                next_size=next_size,
                 over=over,
             )
             seen, rounds, total = after, rounds + 1, total + earned
@@ -115,10 +118,9 @@ class SiteAgents:
         lots = np.asarray(self.rng.gumbel(size=legal.shape), dtype=float)
         if len(self.memory) < self.practice.warm_up:
             return best_legal(lots, legal)
-        scores = forward(seen[:, None], layers)[:, 0]
+        scores = spread(forward(seen[:, None], layers)[:, 0], sight.sizes()) + self.algorithm.credited * sight.credits()
         if isinstance(self.algorithm, DiscreteSac):
             return best_legal(scores + lots, legal)
-        scores += sight.credits()
         first, last, until = self.practice.explore
         share = first + (last - first) * min(1.0, self.seen / until)
         blind = self.rng.random(len(legal)) < share
@@ -141,7 +143,7 @@ class SiteAgents:
             settings=told(asdict(self.algorithm.settings) | asdict(self.practice)),
         )
         arrays = {name: array.astype(np.float32) for name, array in self.algorithm.actor.arrays().items()}
-        return Trained(arrays | {"residual": np.asarray(float(isinstance(self.algorithm, DoubleDqn)))}, card)
+        return Trained(arrays | {"residual": np.asarray(self.algorithm.credited), "sized": np.ones(1)}, card)
 
     def state(self) -> Mapping[str, object]:
         """Networks, memory, and the generator of lots."""
@@ -167,8 +169,9 @@ class SiteAgents:
         self.rng.bit_generator.state = json.loads(lots)
 
 
-QUICK_SAC = SacSettings(hidden=(128, 128), batch=128, actor_rate=3e-4, entropy=0.03)  # Table I's rates need ten times as long
-QUICK_DQN = DqnSettings(hidden=(128, 128), gamma=0.9, batch=128, rate=2e-4)
+# Table I's rates need ten times as long as two cores have
+QUICK_SAC = SacSettings((128, 128), 0.97, 128, actor_rate=3e-4, critic_rate=2e-4, entropy=0.01, gap=0.9, additive=True)
+QUICK_DQN = DqnSettings((128, 128), 0.97, 128, rate=2e-4, additive=True)
 TOY = Practice(capacity=5_000, warm_up=200, updates=0.5, explore=(0.3, 0.05, 2_000))
 
 
