@@ -63,7 +63,9 @@ class DoubleDqn:
             now = valued(self.target, seen, size) + credit
             most = now.masked_fill(~by_agent(batch.legal), -1e9).max(-1).values
             lack = most - now.gather(2, action[..., None])[..., 0]
-            goal = torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * total(value) - self.settings.gap * total(lack)
+            goal = (
+                torch.as_tensor(batch.reward) + self.settings.gamma * goes_on * total(value) - self.settings.gap * total(lack)
+            )
         found = total((valued(self.actor, seen, size) + credit).gather(2, action[..., None])[..., 0])
         loss = torch.nn.functional.smooth_l1_loss(found, goal)
         self.steps.zero_grad()
