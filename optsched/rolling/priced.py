@@ -26,7 +26,8 @@ from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
 PRICING_S = 3600.0
-SCENARIOS = 6
+SCENARIOS, MOST_SCENARIOS = 6, 20  # futures; more than the least as long as they have few jobs
+ENOUGH_DRAWN = 4_000
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
@@ -207,8 +208,11 @@ class BidPricePolicy(Generic[I, S, J]):
         seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
         jobs = list(known.jobs)
         first, last = now + 1, now + known.horizon - 1
-        drawn = [arrivals.future(seen, first, last, self.rng) for _ in range(SCENARIOS)]
-        every = max(1, -(-sum(len(came) for future in drawn for _, came in future) // MOST_DRAWN))
+        drawn, count = [], 0
+        while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < MOST_SCENARIOS):
+            drawn.append(arrivals.future(seen, first, last, self.rng))
+            count += sum(len(came) for _, came in drawn[-1])
+        every = max(1, -(-count // MOST_DRAWN))
         for k, future in enumerate(drawn):
             for nth, (begins, came) in enumerate(future):
                 for after, job in came[(k + nth) % every :: every]:
@@ -217,7 +221,7 @@ class BidPricePolicy(Generic[I, S, J]):
                         jobs.append(job.model_copy(update=update))
         program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
-        share = np.where(drawn_jobs, every / SCENARIOS, 1.0)
+        share = np.where(drawn_jobs, every / len(drawn), 1.0)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]

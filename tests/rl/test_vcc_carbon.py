@@ -43,12 +43,11 @@ def test_the_same_all_the_time_is_no_deviation(hours: int) -> None:
 
 
 def test_the_same_hours_of_days_before_by_hand() -> None:
-    """Two days of 1 .. 24: what the next hours were is told as their mean over the days that have seen them."""
-    seen = np.concatenate([np.arange(1.0, 25), np.arange(1.0, 25)])
-    unit, told = features(seen, np.full(30, 12.5), 23)
-    usual = told[-1 - DAY : -1]
+    """A day of 2 .. 48 and one of 1 .. 24: what the next hours were is told as their mean over the days that have seen them."""
+    hours = np.arange(1.0, 25)
+    unit, told = features(np.concatenate([2 * hours, hours]), np.full(30, 12.5), 23)
     assert unit == pytest.approx(12.5)
-    assert np.allclose(usual, np.arange(1.0, 25) / 12.5 - 1)
+    assert np.allclose(told[-1 - DAY : -1], 1.5 * hours / 12.5 - 1)
 
 
 def test_what_is_foretold_takes_the_place_of_the_first_hours() -> None:

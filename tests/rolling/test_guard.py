@@ -119,6 +119,23 @@ def test_lanes_are_the_queue_where_cohorts_start_whole(seed: int) -> None:
     assert told[0] == pytest.approx(step.spent + 2.0 * undone, rel=1e-9)
 
 
+def test_who_starts_late_pays_for_every_slot_of_it() -> None:
+    """No room for two hours, and one hour's patience: two NCU are an hour late, those that came an hour later are not."""
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=4.0,
+        carbon_kg_per_kwh=(1.0,) * 4,
+        inflexible_ncu=(4.0, 4.0, 0.0, 0.0),
+        delay_limit_slots=1,
+        delay_penalty_per_ncu_h=7.0,
+        jobs=(Job(id="a", submitted=0, duration=1, ncu=2.0),),
+    )
+    side = Beside()
+    side.join(0, [(2.0, 1, 0)])
+    (told,) = foreseen(side, instance, one_future(4, (1.0, 1, 1)), [Plan(1.0, np.full(4, Mode.ALL))])
+    assert told == pytest.approx([2.0 + 1.0 + 2.0 * 7.0])
+
+
 def dearer_at_first() -> VccInstance:
     """Two NCU for an hour: next hour they cost a fifth more, and in three hours a tenth."""
     job = Job(id="a", submitted=0, duration=1, ncu=2.0)
