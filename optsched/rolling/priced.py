@@ -26,8 +26,8 @@ from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
 PRICING_S = 3600.0
-SCENARIOS, MOST_SCENARIOS = 6, 20  # futures; more than the least as long as they have few jobs
-ENOUGH_DRAWN = 4_000
+SCENARIOS = 6  # futures at least
+ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where they have fewer
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
@@ -50,6 +50,8 @@ class BidPricing(Generic[I, S, J]):
         A snapshot's options, and how a choice of them becomes a schedule.
     resubmit
         What changes in a job that is submitted in another slot.
+    most_scenarios
+        Futures that are drawn where they have few jobs.
     price_discount
         Which share of the prices counts: those of few samples are too sure.
     exact_limit
@@ -61,6 +63,7 @@ class BidPricing(Generic[I, S, J]):
     slotted: Callable[[I], Slotted[J]]
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
     resubmit: Callable[[J, int], dict[str, object]]
+    most_scenarios: int
     price_discount: float
     exact_limit: int
 
@@ -208,8 +211,9 @@ class BidPricePolicy(Generic[I, S, J]):
         seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
         jobs = list(known.jobs)
         first, last = now + 1, now + known.horizon - 1
-        drawn, count = [], 0
-        while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < MOST_SCENARIOS):
+        drawn: list[list[Hour[J]]] = []
+        count = 0
+        while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
             count += sum(len(came) for _, came in drawn[-1])
         every = max(1, -(-count // MOST_DRAWN))

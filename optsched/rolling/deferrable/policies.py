@@ -39,6 +39,7 @@ PRICING = BidPricing(
     slotted=itself,
     options=options,
     resubmit=resubmit,
+    most_scenarios=20,
     price_discount=0.5,  # most jobs are worth the same per core and slot, so that full prices would turn all away
     exact_limit=1_250,
 )

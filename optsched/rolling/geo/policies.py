@@ -47,6 +47,7 @@ PRICING = BidPricing(
     slotted=itself,
     options=options,
     resubmit=resubmit,
+    most_scenarios=6,  # more were no better
     price_discount=0.95,  # prices of few samples are too sure: where capacity would idle, take the job
     exact_limit=0,
 )
