@@ -174,7 +174,7 @@ def test_a_saving_of_next_to_nothing_is_none(later: float, cap: float) -> None:
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (1.0, RULE)])
+@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (0.4, RULE)])
 def test_what_might_be_lacking_is_not_risked(penalty: float, cap: float) -> None:
     """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait."""
     account = Account()
