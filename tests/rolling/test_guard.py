@@ -158,18 +158,13 @@ def test_who_waits_may_wait_for_hours(holds: tuple[int, ...], cap: float, monkey
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-@pytest.mark.parametrize(("later", "cap"), [(0.1, 0.0), (0.998, RULE)])
-def test_a_saving_of_next_to_nothing_is_none(later: float, cap: float) -> None:
-    """Of a day with such a job every hour: half of the first one's cost is worth an hour's wait, two thousandths are not."""
-    snapshot = VccInstance(
-        name="x",
-        capacity_ncu=100.0,
-        carbon_kg_per_kwh=(1.0, *(later,) * 23),
-        inflexible_ncu=(0.0,) * 24,
-        daily_penalty_per_ncu_h=0.0,
-        jobs=(Job(id="a", submitted=0, duration=1, ncu=2.0),),
-    )
+@pytest.mark.parametrize(("sure", "cap"), [(1.0, 0.0), (1e3, RULE)])
+def test_what_is_saved_outweighs_what_may_be_lost(sure: float, cap: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting saves in most futures, and loses in those with a lump, however unlikely they are."""
+    monkeypatch.setattr("optsched.rolling.vcc.account.RISK", 1.0)
+    monkeypatch.setattr("optsched.rolling.vcc.account.SURE", sure)
     account = Account()
+    snapshot = dearer_at_first().model_copy(update={"daily_penalty_per_ncu_h": 0.4})
     account.observe(snapshot)
     assert account.cheapest(snapshot, 0.0) == cap
 

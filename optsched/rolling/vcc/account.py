@@ -3,9 +3,9 @@
 The rule, cap 1, is played on the same snapshots. Ahead of them lie futures (`_futures`): each of the past days may come again,
 and at any hour a lump of jobs, such as a day of the trace has now and then, of which a day's caps must then make up most.
 Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
-cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save something that is
-worth the name, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has
-been lost is lost, up to there.
+cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
+they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
+lost is lost, up to there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AHEAD_DAYS = 2  # that a plan is played out
 DAYS = 6  # that may come again
 LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
 RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on
-SAVED = 0.003  # of what cap 1 from now on will cost: whatever saves less is as likely an error of what is foreseen
+SURE = 3.0  # times what a plan loses in the futures in which it does it saves in the others: how likely they are is a guess
 BEHIND = 0.02  # of what the rule alone will have spent: whoever is further behind it stays with it
 EARLY = ((1.0, 0.5), (2.0, 0.25), (4.0, 0.25))  # times what the hours so far have asked for, and how likely, on the first day
 ROUNDING = 1e-9  # of what the rule alone will have spent
@@ -79,9 +79,9 @@ class Account:
         alone = foreseen(self.rule, snapshot, futures, plans[:1])[0]
         dearer = costs > np.maximum(costs[0], alone) * (1 + ROUNDING)  # than cap 1 from now on, and the rule alone
         mean, rule = costs @ futures.weight, float(alone @ futures.weight)
-        idle = mean > mean[0] - SAVED * (mean[0] - self.own.spent)
-        idle[0] = False
-        refused = idle | (dearer @ futures.weight > RISK) | (mean - rule > BEHIND * rule)
+        saved = (costs[0] - costs) * futures.weight
+        unsure = np.maximum(0.0, saved).sum(axis=1) < SURE * np.maximum(0.0, -saved).sum(axis=1)
+        refused = unsure | (dearer @ futures.weight > RISK) | (mean - rule > BEHIND * rule)
         mean = np.where(refused, np.inf, mean)
         best = int(np.argmin(mean))
         return RULE if np.isinf(mean[best]) else plans[best].cap
