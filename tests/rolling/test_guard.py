@@ -59,6 +59,18 @@ def test_the_account_is_the_referees(seed: int) -> None:
     assert account.spent == pytest.approx(told["carbon"] - fixed + told["delay"] + told["daily"], rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_account_is_the_queue(seed: int) -> None:
+    """Whom a cap just too small holds back waits in the account too."""
+    simulator, guarded, held = VccSimulator(vcc(days=4, jobs=200, load=0.3, seed=seed)), GuardedAgent(always(0.3)), 0
+    while (snapshot := simulator.snapshot()) is not None:
+        waited = sum(job.ncu for job in snapshot.jobs if job.waited)
+        assert sum(ncu for ncu, _, _ in guarded.account.own.waiting) == pytest.approx(waited, abs=1e-6)
+        held += waited > 0
+        simulator.apply(guarded.decide(snapshot))
+    assert held > 10
+
+
 def one_future(slots: int, *jobs: tuple[float, int, int]) -> Futures:
     """Certain to submit these jobs (NCU, slots to run, slot) later."""
     work = np.zeros((1, slots, LONGEST + 1))

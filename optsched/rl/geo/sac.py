@@ -1,9 +1,10 @@
 """Discrete soft actor-critic, an agent a site with a shared reward (MASAC, Algorithm 1; Christodoulou 2019).
 
 Critics learn what the utility that is known at once leaves out, and actors what it leaves out of their logits: both begin at
-a soft choice by that utility. A decision comes again a minute later, so that gaps between actions are small; a share of what an
-action lacks to the policy's value is charged once more and widens them, as advantage learning does in `dqn` (where the policy
-is the soft optimum that is a share of its weighted log-likelihood, Vieillard et al. 2020).
+a soft choice by that utility. No state is worth less than nothing, which is ours, not the papers'. A decision comes again a
+minute later, so that gaps between actions are small; a share of what an action lacks to the policy's value is charged once more
+and widens them, as advantage learning does in `dqn` (where the policy is the soft optimum that is a share of its weighted
+log-likelihood, Vieillard et al. 2020).
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class Foresight:
         card = self.trained.card
         known, slot_s = card.settings["forecast"], card.settings["slot_s"]
         if instance.slot_s != slot_s:
-            learn = f"`optsched train {card.name} --instance INSTANCE -o mine.npz` trains one here, for --policy agent:mine.npz"
-            return f"trained on slots of {slot_s:g} s, and these are of {instance.slot_s:g} s: its rule decides; {learn}"
+            return (
+                f"trained on slots of {slot_s:g} s, and these are of {instance.slot_s:g} s: it foretells nothing, take rolling"
+            )
         if forecast != known:
             return (
                 f"trained on {known} forecasts, and shown {forecast} ones: look before you trust it, or type --forecast {known}"

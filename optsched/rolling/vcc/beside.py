@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from optsched.instances.base import Data
+import numpy as np
+
+from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 
-ROUNDING = 1e-9  # of what fits: money hangs on it here, nothing else
+ROUNDING = 1e-9  # of what fits; caps that hold a job back are made just too small for it
+
+
+def room(cap: Floats, capacity: float, inflexible: float) -> Floats:
+    """What may run under a cap: less than one that is just too small for a job, and all that cap 1 has room for."""
+    capped = cap * capacity * np.where(cap < 1.0, 1 - ROUNDING, 1 + ROUNDING)
+    return np.asarray(np.minimum(capped, (capacity - inflexible) * (1 + ROUNDING)))
+
 
 Waiting = tuple[float, int, int]
 """NCU, slots to run, slot of submission."""
@@ -56,7 +65,7 @@ class Beside:
     def step(self, snapshot: VccInstance, k: int, cap: float, asked: float) -> None:
         """Slot `k` of the snapshot under a cap, on a day that asks for `asked` NCU-hours by then."""
         now, h, capacity = snapshot.now + k, snapshot.slot_h, snapshot.capacity_ncu
-        most = min(cap * capacity, capacity - float(snapshot.inflexible[k])) * (1 + ROUNDING)
+        most = float(room(np.array(cap), capacity, float(snapshot.inflexible[k])))
         late = 0.0
         while self.waiting and self.load + self.waiting[0][0] <= most:
             ncu, slots, submitted = self.waiting.popleft()

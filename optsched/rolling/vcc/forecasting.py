@@ -29,6 +29,7 @@ from optsched.rolling.vcc.months import MONTH_DAYS, carbon_of, data, every, synt
 PENALTY = 300.0  # of the weights' squares, on standardised features
 LEAST_DAYS = 7  # of a stretch
 EARLIEST = 6  # slots seen before a first forecast
+LEAST = 2 * DAY  # slots of an instance: whole days, of which the first forecasts see what came
 LEAST_SCALE = 1e-6
 
 
@@ -92,7 +93,7 @@ class ForecastLearner:
         """By how much less than `uncapped` the guarded plan costs, in the mean."""
         agent = Foresight(CarbonForecast(self.trained()))
         costs = [_cost(instance, GuardedAgent(agent), self.given.forecast) for instance in self.given.held]
-        return float(np.mean([1 - cost / rule for cost, rule in zip(costs, self.rule, strict=True)]))
+        return float(np.mean([1 - cost / rule if rule else 0.0 for cost, rule in zip(costs, self.rule, strict=True)]))
 
     def trained(self) -> Trained:
         """Scale and weights."""
@@ -211,10 +212,8 @@ def own(instances: Sequence[Instance], forecast: str) -> Stretches:
             raise OptschedError(
                 f"a forecast is learned for slots of an hour, those of {instance.name!r} are of {instance.slot_s:g} s"
             )
-        if instance.horizon < EARLIEST + LEADS:
-            raise OptschedError(
-                f"{instance.name!r} has {instance.horizon} slots, a forecast is learned from {EARLIEST + LEADS} at least"
-            )
+        if instance.horizon < LEAST:
+            raise OptschedError(f"{instance.name!r} has {instance.horizon} slots, a forecast is learned from {LEAST} at least")
     names = ", ".join(instance.name for instance in given)
     split = f"trained and validated on {names}: its figures there are of what it knows"
     return Stretches("instance", split, given, given, forecast)

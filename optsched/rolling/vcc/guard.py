@@ -52,12 +52,12 @@ class GuardedAgent:
         if snapshot.preempt:  # agents are trained without evictions, and the account knows none
             self.overruled = True
             return VccSchedule(cap=(RULE,), starts=())
-        snapshot = self.agent.believed(snapshot, self.past)
+        shown, snapshot = snapshot, self.agent.believed(snapshot, self.past)
         known = self.account.observe(snapshot) >= FIRST_H
         wanted, at_home = self.agent.cap(snapshot, self.past, self.cap), self.agent.at_home(snapshot, self.past, self.cap)
         self.cap = self.account.cheapest(snapshot, wanted if at_home else None) if known else RULE
         self.overruled = not (known and at_home) or self.cap != wanted
-        self.account.settle(snapshot, self.cap)
+        self.account.settle(shown, self.cap)
         return VccSchedule(cap=(self.cap,), starts=())
 
     def doubt(self, instance: VccInstance, forecast: str) -> str | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
-from optsched.rolling.vcc.beside import ROUNDING, Beside, Waiting
+from optsched.rolling.vcc.beside import Beside, Waiting, room
 
 LONGEST = 72  # slots of a job that are told apart
 NONE = 1e-12  # NCU: nobody
@@ -149,7 +149,7 @@ class _Lanes:
             self.broken &= not begins
         come = self.cohorts.upto[self.f, self.cohorts.waiting + k]
         cap = self._cap(k, come) if k else self.kept
-        most = np.minimum(cap * snapshot.capacity_ncu, snapshot.capacity_ncu - float(snapshot.inflexible[k])) * (1 + ROUNDING)
+        most = room(cap, snapshot.capacity_ncu, float(snapshot.inflexible[k]))
         if k:
             self._start(k, np.minimum(self.total + np.maximum(0.0, most - self.load), come))
         else:
