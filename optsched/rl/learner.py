@@ -124,6 +124,8 @@ class Run:
         if not self.scores:
             self.rows.append({"steps": learner.steps})
             self._keep()
+        elif learner.steps // every > self.scores[-1][0] // every or self.scores[-1][0] < learner.steps >= steps:
+            self._keep()  # it was interrupted in a validation that was due
         whole = True  # whether the learner is between two turns
         try:
             while learner.steps < steps:
@@ -142,6 +144,7 @@ class Run:
                     tell(learner.steps, self.score, figures)
         except KeyboardInterrupt:
             if whole and self.best is not None:
+                write_bytes(curve_of(self.out), _table(self.rows))
                 self._checkpoint()
             if self.best is None:
                 raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,30 @@ def test_it_learns_what_comes_every_day_and_goes_on_where_it_was() -> None:
         third.turn()
     assert third.trained().sha256 == one.trained().sha256
     assert third.validate() == one.validate()
+
+
+@pytest.mark.rl
+def test_a_validation_that_was_interrupted_is_made_on_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from optsched.rl.learner import Run, curve_of
+    from optsched.rolling.vcc.forecasting import ForecastLearner, Stretches
+
+    given = Stretches("toy", "none", [wave(14)], [vcc(days=2, jobs=30, load=0.1)], "fitted")
+    whole = Run.begin(ForecastLearner("x", given, 5), tmp_path / "whole.npz")
+    whole.go(800, 300)
+    stopped = ForecastLearner("x", given, 5)
+    part, validate, asked = Run.begin(stopped, tmp_path / "part.npz"), stopped.validate, []
+
+    def interrupted() -> float:
+        asked.append(stopped.steps)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return validate()
+
+    monkeypatch.setattr(stopped, "validate", interrupted)
+    part.go(800, 300)
+    assert part.scores == whole.scores[:1]
+    again = Run.resume(ForecastLearner("x", given, 5), tmp_path / "part.npz")
+    again.go(800, 300)
+    assert again.scores == whole.scores
+    assert curve_of(tmp_path / "part.npz").read_text() == curve_of(tmp_path / "whole.npz").read_text()
