@@ -120,12 +120,12 @@ class Run:
         Trained
             The best on validation; after Ctrl-C the best until then.
         """
-        learner, until = self.learner, (self.learner.steps // every + 1) * every
+        learner = self.learner
         if not self.scores:
             self.rows.append({"steps": learner.steps})
             self._keep()
-        elif learner.steps // every > self.scores[-1][0] // every or self.scores[-1][0] < learner.steps >= steps:
-            self._keep()  # it was interrupted in a validation that was due
+        elif self._is_due(steps, every):  # and was interrupted
+            self._keep()
         whole = True  # whether the learner is between two turns
         try:
             while learner.steps < steps:
@@ -137,19 +137,22 @@ class Run:
                         raise OptschedError("there is nothing to learn from: none of the instances asks for a decision")
                     self.rows.append({"steps": learner.steps} | figures)
                     whole = True
-                if learner.steps >= until or learner.steps >= steps:
-                    until = (learner.steps // every + 1) * every
+                if self._is_due(steps, every):
                     self._keep()
                 if tell is not None:
                     tell(learner.steps, self.score, figures)
         except KeyboardInterrupt:
             if whole and self.best is not None:
-                write_bytes(curve_of(self.out), _table(self.rows))
                 self._checkpoint()
             if self.best is None:
                 raise
         assert self.best is not None
         return self.best
+
+    def _is_due(self, steps: int, every: int) -> bool:
+        """Whether a validation is: a multiple of `every`, or the end, has been reached since the last one."""
+        last, now = self.scores[-1][0], self.learner.steps
+        return now // every > last // every or last < now >= steps
 
     def _keep(self) -> None:
         """Validate; write the weights if they are the best, the curve, and last the checkpoint, which vouches for them."""
@@ -172,12 +175,13 @@ class Run:
         update_card = {"curve": tuple(self.scores), "steps": learner.steps, "seconds": round(self.seconds, 1)}
         self.best = replace(self.best, card=self.best.card.model_copy(update=update_card))
         self.best.save(self.out)
-        write_bytes(curve_of(self.out), _table(self.rows))
         self._checkpoint()
 
     def _checkpoint(self) -> None:
+        """The curve, and then what goes on from it."""
         import torch
 
+        write_bytes(curve_of(self.out), _table(self.rows))
         card = self.learner.trained().card
         held = {
             "who": _who(card, self.given),

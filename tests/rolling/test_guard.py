@@ -181,7 +181,7 @@ def test_what_is_saved_outweighs_what_may_be_lost(sure: float, cap: float, monke
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (0.4, RULE)])
+@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (0.4, RULE), (1.0, RULE)])
 def test_what_might_be_lacking_is_not_risked(penalty: float, cap: float) -> None:
     """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait."""
     account = Account()

@@ -85,9 +85,12 @@ class DiscreteSac:
         weight = self.log_weight.detach().exp()
         credit, next_credit = by_agent(batch.credit), by_agent(batch.next_credit)
         size, next_size = by_agent(batch.size), by_agent(batch.next_size)
+        share, log = self._policy(seen, size, credit, legal)
         with torch.no_grad():
-            value = self._soft(after, next_size, next_credit, next_legal)[1]
-            now, worth = self._soft(seen, size, credit, legal)
+            later_share, later_log = self._policy(after, next_size, next_credit, next_legal)
+            value = soft(later_share, later_log, self._least(after, next_size, next_credit), weight)
+            now = self._least(seen, size, credit)
+            worth = soft(share, log, now, weight)
             lack = (worth - now.gather(2, action[..., None])[..., 0]).clamp(min=0.0)
             later = total(value).clamp(min=0.0)  # whoever postpones for ever earns nothing
             goal = torch.as_tensor(batch.reward) - settings.gap * total(lack) + settings.gamma * goes_on * later
@@ -98,10 +101,9 @@ class DiscreteSac:
         loss.backward()
         self.critic_steps.step()
         least = torch.minimum(*(value.detach() for value in values))
-        share, log = policy(valued(self.actor, seen, size) + self.credited * credit, legal)
-        chosen = (share * (weight[..., None] * log - least)).sum(-1)
+        lost = -soft(share, log, least, weight)
         many = active.sum().clamp(min=1.0)
-        actor_loss = (chosen * active).sum() / many
+        actor_loss = (lost * active).sum() / many
         self.actor_steps.zero_grad()
         actor_loss.backward()
         self.actor_steps.step()
@@ -117,13 +119,15 @@ class DiscreteSac:
         ratio = float((entropy * active).sum() / (most * active).sum().clamp(min=1e-9))
         return {"critic_loss": float(loss.detach()) / 2, "entropy_ratio": ratio, "entropy_weight": float(weight.mean())}
 
-    def _soft(
+    def _policy(
         self, seen: torch.Tensor, size: torch.Tensor, credit: torch.Tensor, legal: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """What the targets say of each action, (P, B, A), and of the policy with its entropy, (P, B)."""
-        share, log = policy(valued(self.actor, seen, size) + self.credited * credit, legal)
-        least = torch.minimum(*(valued(target, seen, size) for target in self.targets)) + credit
-        return least, (share * (least - self.log_weight.detach().exp()[..., None] * log)).sum(-1)
+        """Probabilities of the actions and their logarithms, (P, B, A)."""
+        return policy(valued(self.actor, seen, size) + self.credited * credit, legal)
+
+    def _least(self, seen: torch.Tensor, size: torch.Tensor, credit: torch.Tensor) -> torch.Tensor:
+        """What the targets say of each action, the less of both, (P, B, A)."""
+        return torch.minimum(*(valued(target, seen, size) for target in self.targets)) + credit
 
     def state(self) -> dict[str, object]:
         """Weights and optimisers."""
@@ -165,6 +169,11 @@ def valued(network: Stack, seen: torch.Tensor, size: torch.Tensor) -> torch.Tens
     """Of each action, shape (P, B, A), as `optsched.rl.geo.actors.spread` has it."""
     said = network(seen)
     return said[..., :1] + size[..., None] * said[..., 1:]
+
+
+def soft(share: torch.Tensor, log: torch.Tensor, values: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """What a policy earns, with the weight of its entropy, (P, B)."""
+    return (share * (values - weight[..., None] * log)).sum(-1)
 
 
 def policy(logits: torch.Tensor, legal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
