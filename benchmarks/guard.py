@@ -5,10 +5,12 @@
     python benchmarks/guard.py --validation         # the weeks that training is validated on, to choose by
     python benchmarks/guard.py --scales 3 --months SCE_2020-09 --policies threshold rolling
 
-A row a month and load: by how much each policy costs more than `uncapped`, which the guard plays beside an agent; then means
-and the worst of each. What training, validation and test see is in optsched/rl/vcc/split.py: no month, day or load of the test
-weeks is in the others. The carbon of a month is laid over the jobs by its time of day. Exits 1 where an agent with its guard
-costs more than `uncapped` on a week, or where the best of them in the mean costs more than `threshold`.
+A row a week: by how much each policy costs more than `uncapped`, which the guard plays beside an agent, in the mean of its
+training runs (the shipped one and those of benchmarks/seeds). Then means; the 95 % interval, over stretches of carbon (weeks of
+one at several loads count as one) and training runs; the worst week of any run; and the mean of each run. What training,
+validation and test see is in optsched/rl/vcc/split.py: no month, day or load of the test weeks is in the others. A stretch of a
+month's carbon, from its day 0 or 12 on, is laid over the jobs by its time of day. Exits 1 where an agent with its guard costs
+more than `uncapped` on a week, or where the best of them in the mean costs more than `threshold`.
 """
 
 from __future__ import annotations
@@ -17,21 +19,39 @@ import argparse
 import sys
 
 import numpy as np
+from training_seeds import runs
 
 import optsched
+from optsched.analysis.statistics import interval
 from optsched.instances import Instance
 from optsched.rl.vcc.agent import shipped
 from optsched.rl.vcc.split import TEST, VALIDATION
 from optsched.rolling.vcc.months import DAYS, data, week
 
-RULES = ("uncapped", "threshold", "rolling")
-FIRSTS = (0, 12)  # days of a validation month that its weeks begin with
+RULE, OTHERS = "uncapped", ("threshold", "rolling")
+FIRSTS = (0, 12)  # days of a month that its stretches of carbon begin with
 
 
-def row(instance: Instance, policies: list[str], guard: bool) -> list[float]:
-    """By how much each policy costs more than the first, relative."""
-    costs = [optsched.replay(instance, policy, forecast="fitted", guard=guard).objective or np.nan for policy in policies]
-    return [cost / costs[0] - 1 for cost in costs]
+def cost(instance: Instance, policy: str, guard: bool) -> float:
+    """What a policy costs on a week."""
+    return optsched.replay(instance, policy, forecast="fitted", guard=guard).objective or np.nan
+
+
+def more(instance: Instance, policy: str, rule: float, guard: bool) -> list[float]:
+    """By how much each training run of a policy costs more than the rule, relative."""
+    return [cost(instance, run, guard) / rule - 1 for run in runs(policy)]
+
+
+def over(rows: np.ndarray, stretches: list[tuple[str, int]]) -> tuple[float, float]:
+    """95 % of the mean of (training runs, weeks): weeks of one stretch of carbon are one."""
+    each = sorted(set(stretches))
+    means = [rows[:, [at == stretch for at in stretches]].mean(axis=1) for stretch in each]
+    return interval(np.array(means).T) or (np.nan, np.nan)
+
+
+def say(word: str, figures: list[str]) -> None:
+    """A line at the table's foot."""
+    print(f"{word:23} " + " ".join(f"{figure:>18}" for figure in figures))
 
 
 def main() -> None:
@@ -46,24 +66,35 @@ def main() -> None:
     folder, part = data(), VALIDATION if asked.validation else TEST
     if folder is None:
         sys.exit("no google2019 and moer in $OPTSCHED_DATA")
-    policies, rows = [RULES[0], *(asked.policies or [*RULES[1:], *shipped()])], []
-    scales: list[float] = []
-    print(f"{'week':17} {'load':>5} " + " ".join(f"{name:>12}" for name in policies[1:]))
+    policies = asked.policies or [*OTHERS, *shipped()]
+    table: dict[str, list[list[float]]] = {policy: [] for policy in policies}  # a row a week, a column a training run
+    stretches, loads = [], []
+    print(f"{'week':17} {'load':>5} " + " ".join(f"{name:>18}" for name in policies))
     for month in asked.months or part.months:
-        for first in FIRSTS if asked.validation else FIRSTS[:1]:
+        for first in FIRSTS:
             for scale in asked.scales or part.scales:
                 instance = week(month, first, part.starts(DAYS)[0], scale, folder)
-                rows.append(row(instance, policies, not asked.bare)[1:])
-                scales.append(scale)
-                print(f"{month:11} d{first:<4} {scale:5g} " + " ".join(f"{value:+12.2%}" for value in rows[-1]), flush=True)
-    table, loads = np.array(rows), np.array(scales)
-    means = [(f"mean, load {scale:g}", table[loads == scale].mean(axis=0)) for scale in sorted(set(scales))]
-    for word, figures in (*means, ("mean", table.mean(axis=0)), ("worst", table.max(axis=0))):
-        print(f"{word:23} " + " ".join(f"{value:+12.2%}" for value in figures))
-    agents = [table[:, i] for i, name in enumerate(policies[1:]) if name in shipped() or name.startswith("agent:")]
-    rule = table[:, policies[1:].index("threshold")].mean() if "threshold" in policies else np.inf
-    above = any(found.max() > 0 for found in agents)
-    behind = bool(agents) and min(found.mean() for found in agents) >= rule
+                rule = cost(instance, RULE, guard=False)
+                for policy in policies:
+                    table[policy].append(more(instance, policy, rule, not asked.bare))
+                stretches.append((month, first))
+                loads.append(scale)
+                told = " ".join(f"{np.mean(table[policy][-1]):+18.2%}" for policy in policies)
+                print(f"{month:11} d{first:<4} {scale:5g} {told}", flush=True)
+    found = {policy: np.array(rows).T for policy, rows in table.items()}  # training runs, weeks
+    for scale in sorted(set(loads)):
+        of_load = np.array(loads) == scale
+        say(f"mean, load {scale:g}", [f"{found[policy][:, of_load].mean():+.2%}" for policy in policies])
+    say("mean", [f"{found[policy].mean():+.2%}" for policy in policies])
+    say("95 % of the mean", ["{:+.2%}, {:+.2%}".format(*over(found[policy], stretches)) for policy in policies])
+    say("worst", [f"{found[policy].max():+.2%}" for policy in policies])
+    for number in range(max(map(len, found.values()))):
+        each = [rows[number].mean() if number < len(rows) > 1 else None for rows in found.values()]
+        say(f"training run {number}", ["" if mean is None else f"{mean:+.2%}" for mean in each])
+    agents = [found[name] for name in policies if name in shipped() or name.startswith("agent:")]
+    threshold = found["threshold"].mean() if "threshold" in policies else np.inf
+    above = any(rows.max() > 0 for rows in agents)
+    behind = bool(agents) and min(rows.mean() for rows in agents) >= threshold
     sys.exit(0 if asked.bare or not (above or behind) else 1)
 
 

@@ -4,10 +4,12 @@
     python benchmarks/learning_deferrable.py --cases 20 --bare     # without their guard
     python benchmarks/learning_deferrable.py --agents mine.npz     # and one of your own
 
-Cases are of the test part of optsched/rl/deferrable/split.py: no agent has seen their seeds. A row a policy: work done and
-delay (core-slots), total reward, its share of the bound (of the exact model's root, which nobody exceeds) with a 95 % interval
-over the cases (bootstrap), the least share, how many decisions the guard took over, milliseconds a decision, how much more than
-the first policy it earns. Exits 1 where a policy is above the bound, or a guarded one earns 5 % less than FIFO in a case.
+Cases are of the test part of optsched/rl/deferrable/split.py: no agent has seen their seeds. A row a policy, in the mean over
+cases and, of an agent, training runs (the shipped one and those of benchmarks/seeds): work done and delay (core-slots), total
+reward, its share of the bound (of the exact model's root, which nobody exceeds) with a 95 % interval over cases and runs, the
+least share of a case and run, how many decisions the guard took over, milliseconds a decision, how much more than the first
+policy it earns, and the share of each run. Exits 1 where a policy is above the bound, or a guarded one earns 5 % less than FIFO
+in a case.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from training_seeds import runs
 
 import optsched
 from optsched.analysis.bounds import quick_bound
+from optsched.analysis.statistics import interval
 from optsched.rl.deferrable.split import SCENARIOS
 from optsched.rl.trained import shipped
 
@@ -70,14 +74,6 @@ def row(given: tuple[str, int, str, float], bare: bool) -> Row:
     )
 
 
-def interval(shares: np.ndarray) -> tuple[float, float]:
-    """95 % of the means of resampled cases."""
-    rng = np.random.default_rng(0)
-    means = shares[rng.integers(0, len(shares), (2000, len(shares)))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
-
-
 def main() -> None:
     """The tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -94,28 +90,32 @@ def main() -> None:
     for place, scenario in enumerate(asked.scenarios):
         print(f"{scenario}, {asked.cases} test cases{', bare' if asked.bare else ''}")
         heads = f"{'policy':32} {'work':>8} {'delay':>8} {'reward':>8}  share of the bound, 95 %      least  overruled"
-        print(f"{heads}     ms  above {policies[0]}")
+        print(f"{heads}     ms  above {policies[0]}  of each training run")
         with ProcessPoolExecutor(asked.workers) as pool:
             bounds = list(pool.map(bound_of, [(scenario, number) for number in range(asked.cases)]))
-            tasks = [(scenario, number, policy, bound) for policy in policies for number, bound in enumerate(bounds)]
+            played = [run for policy in policies for run in runs(policy)]
+            tasks = [(scenario, number, run, bound) for run in played for number, bound in enumerate(bounds)]
             rows = list(pool.map(partial(row, bare=asked.bare), tasks, chunksize=asked.cases))
-        table = [rows[k : k + asked.cases] for k in range(0, len(rows), asked.cases)]
-        rule = np.array([r.reward for r in table[0]])
-        for line, (policy, found) in enumerate(zip(policies, table, strict=True)):
-            shares = np.array([r.share for r in found])
-            low, high = interval(shares)
-            taken = sum(r.overruled for r in found) / max(1.0, sum(r.decisions for r in found))
+        found = {run: rows[k * asked.cases : (k + 1) * asked.cases] for k, run in enumerate(played)}
+        rule = np.array([r.reward for r in found[policies[0]]])
+        for line, policy in enumerate(policies):
+            table = [found[run] for run in runs(policy)]
+            every = [r for of_run in table for r in of_run]
+            shares = np.array([[r.share for r in of_run] for of_run in table])
+            low, high = interval(shares) or (np.nan, np.nan)
+            taken = sum(r.overruled for r in every) / max(1.0, sum(r.decisions for r in every))
             work, delay, reward, spent = (
-                float(np.mean([getattr(r, name) for r in found])) for name in ("work", "delay", "reward", "milliseconds")
+                float(np.mean([getattr(r, name) for r in every])) for name in ("work", "delay", "reward", "milliseconds")
             )
             means[place, line] = work, reward, shares.mean()
+            by_run = " ".join(f"{share:.4f}" for share in shares.mean(axis=1)) if len(table) > 1 else ""
             print(
                 f"{policy:32} {work:8.1f} {delay:8.1f} {reward:8.1f}  {shares.mean():.4f} [{low:.4f}, {high:.4f}]  "
-                f"{shares.min():.4f}  {taken:9.1%}  {spent:5.1f}  {reward / rule.mean() - 1:+.1%}",
+                f"{shares.min():.4f}  {taken:9.1%}  {spent:5.1f}  {reward / rule.mean() - 1:+.1%}  {by_run}".rstrip(),
                 flush=True,
             )
             if policy in agents and not asked.bare:
-                worst = float(np.min(np.array([r.reward for r in found]) / rule))
+                worst = float(np.min(np.array([[r.reward for r in of_run] for of_run in table]) / rule))
                 broken |= worst < 1 - ALLOWED
                 print(f"{'':32} at worst {worst - 1:+.1%} against {policies[0]} in a case")
     if len(means) == 2:

@@ -4,8 +4,9 @@
     python benchmarks/learning_loss.py --problems geo --cases 10
 
 Cases are of the test parts of the splits of optsched/rl. Shares of the bound (of the exact model's root, or the dual where that
-model is large), mean and least: the best schedule that a method finds offline, `rolling` with perfect forecasts, with real ones
-(an error of 10 % a day ahead), and learned policies with their guard, both ways.
+model is large), mean, its 95 % interval, and least: the best schedule that a method finds offline, `rolling` with perfect
+forecasts, with real ones (an error of 10 % a day ahead), and learned policies with their guard, both ways, over the cases and
+their training runs (the shipped one and those of benchmarks/seeds).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import argparse
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from training_seeds import runs
 
 import optsched
 import optsched.rl.deferrable.split as deferrable
 import optsched.rl.geo.split as geo
 from optsched.analysis.bounds import quick_bound
+from optsched.analysis.statistics import interval
 from optsched.instances import Instance
 
 NOISY = "noisy:0.1"
@@ -70,11 +73,17 @@ def share(given: tuple[str, int, str, float]) -> float:
     if row == "offline":
         objective = optsched.solve(instance, "decomposition", time_limit=OFFLINE_S).objective
     else:
-        name, _, noisy = row.partition(" ")
+        name, noisy = row.removesuffix(" noisy"), row.endswith(" noisy")
         objective = optsched.replay(instance, name, forecast=NOISY if noisy else "perfect").objective
     assert objective is not None
     assert objective <= bound + 1e-6 * abs(bound), f"{row} is above the bound of {instance.name}"
     return objective / bound
+
+
+def runs_of(row: str) -> list[str]:
+    """The rows of all training runs of a row's agent."""
+    name, space, noisy = row.partition(" ")
+    return [f"{run}{space}{noisy}" for run in runs(name)]
 
 
 def main() -> None:
@@ -88,11 +97,14 @@ def main() -> None:
         rows = ROWS[problem]
         with ProcessPoolExecutor(asked.workers) as pool:
             bounds = list(pool.map(bound_of, [(problem, number) for number in range(asked.cases)]))
-            tasks = [(problem, number, row, bound) for row in rows for number, bound in enumerate(bounds)]
-            table = np.array(list(pool.map(share, tasks))).reshape(len(rows), asked.cases)
-        print(f"{problem}, {asked.cases} test cases: share of the bound, mean and least")
-        for row, shares in zip(rows, table, strict=True):
-            print(f"  {row:28} {shares.mean():.4f}  {shares.min():.4f}", flush=True)
+            played = [run for row in rows for run in runs_of(row)]
+            tasks = [(problem, number, run, bound) for run in played for number, bound in enumerate(bounds)]
+            table = dict(zip(played, np.array(list(pool.map(share, tasks))).reshape(len(played), asked.cases), strict=True))
+        print(f"{problem}, {asked.cases} test cases: share of the bound, mean, 95 % of it, and least; training runs")
+        for row in rows:
+            shares = np.array([table[run] for run in runs_of(row)])
+            low, high = interval(shares) or (np.nan, np.nan)
+            print(f"  {row:28} {shares.mean():.4f} [{low:.4f}, {high:.4f}]  {shares.min():.4f}  {len(shares)}", flush=True)
 
 
 if __name__ == "__main__":

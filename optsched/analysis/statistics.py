@@ -78,19 +78,24 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     Parameters
     ----------
     values
-        One an instance, shape (n,).
+        One an instance, shape (n,); or of several training runs on the same instances, shape (runs, n): both are then drawn
+        (the pigeonhole bootstrap, Owen 2007), so that it also says how much a run differs from the next.
     resamples, seed
         How often it is drawn with replacement, and of that.
 
     Returns
     -------
-    None for fewer than three.
+    None for fewer than three instances.
     """
-    if len(values) < LEAST:
+    table = np.atleast_2d(values)
+    runs, count = table.shape
+    if count < LEAST:
         return None
-    drawn = np.random.default_rng(seed).integers(len(values), size=(resamples, len(values)))
-    low, high = np.quantile(values[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    count, mean = len(values), float(values.mean())
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(count, size=(resamples, count))
+    by_instance = table[rng.integers(runs, size=(resamples, runs))].mean(axis=1)
+    low, high = np.quantile(np.take_along_axis(by_instance, drawn, axis=1).mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    mean = float(table.mean())
     wider = float(student.ppf((1 + LEVEL) / 2, count - 1) / norm.ppf((1 + LEVEL) / 2) * np.sqrt(count / (count - 1)))
     return mean - wider * (mean - float(low)), mean + wider * (float(high) - mean)
 

@@ -24,12 +24,14 @@ def constant_cap(instance: VccInstance, cap: float = 0.1) -> Floats:
     return np.full(instance.horizon, min(1.0, cap))
 
 
-def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02) -> Floats:
-    """Cap 1 while carbon is within the quantile of the 24 hours from then on, else `low`."""
-    carbon, day, share = instance.carbon, min(instance.day_slots, instance.horizon), min(1.0, quantile)
+def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02, *, slots: int | None = None) -> Floats:
+    """Cap 1 while carbon is within the quantile of the 24 hours from then on, else `low`; of the first `slots` alone."""
+    last, day, share = instance.horizon, min(instance.day_slots, instance.horizon), min(1.0, quantile)
+    slots = last if slots is None else min(slots, last)
+    carbon = instance.carbon[: slots + day]
     whole = np.quantile(np.lib.stride_tricks.sliding_window_view(carbon, day), share, axis=1)
-    ahead = np.append(whole, [np.quantile(carbon[t:], share) for t in range(len(whole), instance.horizon)])
-    return np.where(carbon <= ahead + 1e-12, 1.0, min(1.0, low))
+    ahead = np.append(whole, [np.quantile(carbon[t:], share) for t in range(len(whole), slots)])[:slots]
+    return np.where(carbon[:slots] <= ahead + 1e-12, 1.0, min(1.0, low))
 
 
 def greedy(instance: VccInstance, seed: int = 0, *, spare: Spare | None = None) -> VccSchedule:

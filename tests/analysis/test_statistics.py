@@ -77,6 +77,16 @@ def test_the_interval_covers_the_mean_about_as_often_as_it_says(count: int) -> N
     assert interval(np.array([1.0, 2.0])) is None
 
 
+def test_an_interval_over_training_runs_knows_how_much_they_differ() -> None:
+    """Runs that are alike add nothing to the interval of the instances; runs that differ widen it, about the mean of all."""
+    values = np.random.default_rng(5).normal(1.0, 0.1, 12)
+    assert interval(np.array([values] * 3)) == pytest.approx(interval(values))
+    low, high = interval(np.array([values - 0.2, values, values + 0.2])) or (0.0, 0.0)
+    alone = interval(values) or (0.0, 0.0)
+    assert low < alone[0] - 0.05 < alone[1] + 0.05 < high
+    assert interval(np.ones((3, 2))) is None
+
+
 def test_who_never_has_a_gap_takes_the_rank_from_nobody() -> None:
     rows = [
         ("a", "x", 0, 0.1),

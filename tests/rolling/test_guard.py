@@ -21,7 +21,7 @@ from optsched.rolling.vcc.account import RULE, Account
 from optsched.rolling.vcc.agents import AgentPolicy
 from optsched.rolling.vcc.beside import Beside
 from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
-from optsched.rolling.vcc.lanes import LONGEST, Futures, Mode, Plan, foreseen
+from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
 from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.schedules.vcc import VccSchedule
 
@@ -73,7 +73,7 @@ def test_the_account_is_the_queue(seed: int) -> None:
 
 def one_future(slots: int, *jobs: tuple[float, int, int]) -> Futures:
     """Certain to submit these jobs (NCU, slots to run, slot) later."""
-    work = np.zeros((1, slots, LONGEST + 1))
+    work = np.zeros((1, slots, len(DURATIONS)))
     for ncu, duration, slot in jobs:
         work[0, slot, duration] += ncu
     return Futures(np.ones(1), work)
@@ -148,6 +148,30 @@ def test_who_starts_late_pays_for_every_slot_of_it() -> None:
     assert told == pytest.approx([2.0 + 1.0 + 2.0 * 7.0])
 
 
+def test_a_long_job_that_waits_is_undone_for_longer() -> None:
+    """One of 99 slots, of which there are 100: held for ten, ten more are undone; durations beyond 72 are in steps."""
+    job = Job(id="a", submitted=0, duration=99, ncu=2.0)
+    slots = 100
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=4.0,
+        carbon_kg_per_kwh=(1.0,) * slots,
+        inflexible_ncu=(0.0,) * slots,
+        delay_limit_slots=24,
+        daily_fraction=0.01,
+        unfinished_penalty_per_ncu_h=50.0,
+        jobs=(job,),
+    )
+    side = Beside()
+    side.join(0, [(2.0, 99, 0)])
+    whole, held = Plan(1.0, np.full(48, Mode.ALL)), Plan(0.0, np.where(np.arange(48) < 10, Mode.KEPT, Mode.ALL))
+    found = foreseen(side, instance, one_future(48), [whole, held])[:, 0]
+    near = DURATIONS[np.flatnonzero(by_duration([(1.0, 99, 0)]))]
+    assert near == pytest.approx([99], rel=0.025)
+    assert near >= slots  # undone either way, then
+    assert found[1] - found[0] == pytest.approx(2.0 * 10 * (50.0 - 1.0))
+
+
 def dearer_at_first() -> VccInstance:
     """Two NCU for an hour: next hour they cost a fifth more, and in three hours a tenth."""
     job = Job(id="a", submitted=0, duration=1, ncu=2.0)
@@ -199,13 +223,13 @@ def test_futures_add_up() -> None:
         account.observe(snapshot)
         simulator.apply(VccSchedule(cap=(RULE,), starts=()))
     found = account._futures(snapshot, 48)
-    assert found.work.shape == (6 + 4 * 3, 48, LONGEST + 1)
+    assert found.work.shape == (6 + 4 * 3, 48, len(DURATIONS))
     assert found.weight.sum() == pytest.approx(1.0)
     assert not found.work[:, 0].any()
     left = 24 - snapshot.now % 24
     assert (found.work[:6, left:] == found.work[0, left:]).all()  # other days only until midnight
-    usual = found.work[0, 24:48].sum(axis=0) @ np.arange(LONGEST + 1)
-    more = found.work[-1].sum(axis=0) @ np.arange(LONGEST + 1) - 2 * usual  # of two days, the largest lump
+    usual = found.work[0, 24:48].sum(axis=0) @ DURATIONS
+    more = found.work[-1].sum(axis=0) @ DURATIONS - 2 * usual  # of two days, the largest lump
     assert 2.0 < more / usual < 3.1
 
 

@@ -18,7 +18,7 @@ from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside
 from optsched.rolling.vcc.beside import Beside, Waiting
-from optsched.rolling.vcc.lanes import LONGEST, Futures, Mode, Plan, by_duration, foreseen
+from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
@@ -68,7 +68,7 @@ class Account:
         if not snapshot.jobs:
             return RULE  # nobody waits: it costs nothing, and the day may come to need it
         slots = min(snapshot.horizon, AHEAD_DAYS * snapshot.day_slots)
-        rules = [np.full(slots, Mode.ALL), np.where(threshold_cap(snapshot)[:slots] < RULE, Mode.HELD, Mode.ALL)]
+        rules = [np.full(slots, Mode.ALL), np.where(threshold_cap(snapshot, slots=slots) < RULE, Mode.HELD, Mode.ALL)]
         held = cap_of(0.0, snapshot)
         plans = [Plan(held if modes[0] else RULE, modes) for modes in rules]
         if wanted is not None and wanted < RULE:
@@ -96,7 +96,7 @@ class Account:
             drawn = times[:, None, None] * work[ahead % len(work)]
         else:
             past = [work[first : first + day] for first in range(len(work) - day, -1, -day)]
-            usual = sorted(past, key=lambda hours: float((hours @ np.arange(LONGEST + 1)).sum()))[(len(past) - 1) // 2]
+            usual = sorted(past, key=lambda hours: float((hours @ DURATIONS).sum()))[(len(past) - 1) // 2]
             later, today = usual[ahead % day], (np.arange(slots) < left)[:, None]
             drawn = np.array([np.where(today, hours[ahead % day], later) for hours in past])
             weight = np.full(len(past), 1 / len(past))

@@ -16,7 +16,8 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.rolling.vcc.beside import Beside, Waiting, room
 
-LONGEST = 72  # slots of a job that are told apart
+EXACT, STEP, STEPS = 72, 1.05, 70  # slots of a job that are told apart, and, of longer ones, the factor between two
+DURATIONS = np.concatenate([np.arange(EXACT + 1), np.round(EXACT * STEP ** np.arange(1, STEPS)).astype(np.int64)])
 NONE = 1e-12  # NCU: nobody
 
 
@@ -37,8 +38,8 @@ class Futures:
     weight
         Shape (F,), adding up to 1.
     work
-        NCU by slot, the present one first, and duration from 0 to LONGEST slots, shape (F, K, LONGEST + 1); the present
-        slot's jobs have come, so that its row is zero.
+        NCU by slot, the present one first, and by `DURATIONS`, shape (F, K, D); the present slot's jobs have come, so that its
+        row is zero.
     """
 
     weight: Floats
@@ -54,11 +55,14 @@ class Plan:
 
 
 def by_duration(jobs: Sequence[Waiting]) -> Floats:
-    """NCU by duration, shape (LONGEST + 1,)."""
-    if not jobs:
-        return np.zeros(LONGEST + 1)
-    ncu, slots, _ = np.array(jobs).T
-    return np.bincount(np.minimum(slots, LONGEST).astype(np.int64), ncu, LONGEST + 1).astype(float)
+    """NCU by the nearest of `DURATIONS`, shape (D,)."""
+    ncu, slots, _ = np.array(jobs).reshape(-1, 3).T
+    return np.bincount(nearest(slots), ncu, len(DURATIONS)).astype(float)
+
+
+def nearest(slots: Floats) -> Ints:
+    """Places in `DURATIONS`."""
+    return np.searchsorted((DURATIONS[:-1] + DURATIONS[1:]) / 2, slots)
 
 
 def foreseen(side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> Floats:
@@ -78,26 +82,29 @@ class _Cohorts:
 
     Attributes
     ----------
+    durations
+        Slots, in rising order: those of `DURATIONS` that any job has, shape (B,).
     work
-        NCU by future, cohort and duration, shape (F, G, LONGEST + 1). size : of all durations, shape (F, G).
+        NCU by future, cohort and duration, shape (F, G, B). size : of all durations, shape (F, G).
     submitted
         The slot of each, shape (G,).
     upto, until
-        NCU before each cohort, of all durations and by duration, shapes (F, G + 1) and (F, G + 1, LONGEST + 1).
+        NCU before each cohort, of all durations and by duration, shapes (F, G + 1) and (F, G + 1, B).
     """
 
     def __init__(self, side: Beside, now: int, futures: Futures) -> None:
         many, slots = futures.work.shape[:2]
-        since = sorted({submitted for _, _, submitted in side.waiting})
-        line = np.zeros((len(since), LONGEST + 1))
-        for i, slot in enumerate(since):
-            line[i] = by_duration([job for job in side.waiting if job[2] == slot])
-        self.waiting = len(since)
-        self.work = np.concatenate([np.broadcast_to(line, (many, *line.shape)), futures.work[:, 1:]], axis=1)
-        self.submitted = np.array([*since, *range(now + 1, now + slots)], dtype=np.int64)
+        ncu, slots_to_run, when = np.array(side.waiting).reshape(-1, 3).T
+        since, cohort = np.unique(when.astype(np.int64), return_inverse=True)
+        line = np.zeros((len(since), len(DURATIONS)))
+        np.add.at(line, (cohort, nearest(slots_to_run)), ncu)
+        there = line.any(axis=0) | futures.work.any(axis=(0, 1))
+        self.waiting, self.durations, line = len(since), DURATIONS[there], line[:, there]
+        self.work = np.concatenate([np.broadcast_to(line, (many, *line.shape)), futures.work[:, 1:, there]], axis=1)
+        self.submitted = np.concatenate([since, np.arange(now + 1, now + slots)])
         self.size = self.work.sum(axis=2)
         count = self.size.shape[1]
-        self.upto, self.until = np.zeros((many, count + 1)), np.zeros((many, count + 1, LONGEST + 1))
+        self.upto, self.until = np.zeros((many, count + 1)), np.zeros((many, count + 1, len(self.durations)))
         np.cumsum(self.size, axis=1, out=self.upto[:, 1:])
         np.cumsum(self.work, axis=1, out=self.until[:, 1:])
         self.apart = 2.0 * (self.upto[:, -1].max() + 1.0)  # so that one bisection finds its place in every future
@@ -107,7 +114,7 @@ class _Cohorts:
         """The cohort that so many NCU end in, in each lane's future, and NCU by duration until there."""
         count = self.size.shape[1]
         if not count:
-            return np.zeros(len(f), dtype=np.int64), np.zeros((len(f), LONGEST + 1))
+            return np.zeros(len(f), dtype=np.int64), np.zeros((len(f), len(self.durations)))
         at = np.searchsorted(self.flat, total + self.apart * f, side="right") - 1 - (count + 1) * f
         g = np.minimum(at, count - 1)
         share = np.minimum(1.0, (total - self.upto[f, g]) / np.maximum(self.size[f, g], NONE))
@@ -127,7 +134,7 @@ class _Lanes:
         self.f, self.plan = np.tile(np.arange(many), len(plans)), np.repeat(np.arange(len(plans)), many)
         self.modes, self.kept = np.array([plan.modes for plan in plans]), np.array([plan.cap for plan in plans])[self.plan]
         self.cohorts = _Cohorts(side, snapshot.now, futures)
-        self.fresh = futures.work @ np.arange(LONGEST + 1) * snapshot.slot_h  # NCU-hours, shape (F, K)
+        self.fresh = futures.work @ DURATIONS * snapshot.slot_h  # NCU-hours, shape (F, K)
         ends = np.flatnonzero(snapshot.ends_day)
         self.left = ends[np.searchsorted(ends, np.arange(self.slots))] - np.arange(self.slots)  # slots of the day after each
         count = len(self.f)
@@ -135,7 +142,7 @@ class _Lanes:
         self.allotted, self.spent = np.full(count, side.allotted), np.full(count, side.spent)
         self.asked, self.broken = np.full(count, float(snapshot.asked[0])), np.zeros(count, dtype=bool)
         self.head, self.runs = self.cohorts.reached(self.total, self.f)
-        self.leaving = np.zeros((count, self.slots + LONGEST + 1))
+        self.leaving = np.zeros((count, self.slots + max(EXACT, int(self.cohorts.durations.max(initial=0))) + 1))
         for slot, ncu in side.leaving.items():
             self.leaving[:, min(slot - snapshot.now, self.leaving.shape[1] - 1)] += ncu
 
@@ -179,7 +186,7 @@ class _Lanes:
             return
         snapshot, due = self.snapshot, self.snapshot.now + k - self.snapshot.delay_limit_slots
         head, runs = self.cohorts.reached(total, self.f)
-        self.leaving[:, k + 1 : k + LONGEST + 1] += (runs - self.runs)[:, 1:]
+        self.leaving[:, k + self.cohorts.durations] += runs - self.runs
         if self.cohorts.submitted[self.head.min()] < due:
             begun = self.cohorts.of(total, self.f) - self.cohorts.of(self.total, self.f)
             late = begun @ np.maximum(0, due - self.cohorts.submitted)
@@ -192,7 +199,7 @@ class _Lanes:
         snapshot, k = self.snapshot, self.slots
         left = snapshot.horizon - k
         queued = self.cohorts.until[self.f, -1] - self.runs
-        slots = np.concatenate([np.arange(self.leaving.shape[1] - k), np.arange(LONGEST + 1)])
+        slots = np.concatenate([np.arange(self.leaving.shape[1] - k), self.cohorts.durations])
         ncu = np.concatenate([self.leaving[:, k:], queued], axis=1)
         late = np.maximum(0, snapshot.now + k - snapshot.delay_limit_slots - self.cohorts.submitted)
         waits = self.cohorts.size[self.f] - self.cohorts.of(self.total, self.f)
