@@ -1,7 +1,7 @@
 """Training runs beside the shipped one, so that a table of a learned policy speaks of the learner and not of one run.
 
-`benchmarks/seeds/<family>/<name>-<seed>.npz`, made by `optsched train <name> --seed <seed>` with the steps of its card. Which of
-them is shipped has been chosen by validation, never by test.
+`benchmarks/seeds/<family>/<name>-<seed>.npz`, made by `optsched train <name> --seed <seed>` with the steps of its card. Which
+of them is shipped has been chosen by validation, never by test.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _save(kept: list[tuple[str, Result]], place: Path) -> None:
 
 
 def _show(table: pd.DataFrame) -> None:
-    from optsched.cli._summary import show_loss, show_rows, show_summary
+    from optsched.cli._summary import show_loss, show_remarks, show_rows, show_summary
 
     out = console()
     if len(table) <= FEW:
@@ -145,6 +145,7 @@ def _show(table: pd.DataFrame) -> None:
             out.print()
         show_summary(out, table)
     show_loss(out, table)
+    show_remarks(out, table)
     for found in table[table["objective"].isna()].to_dict("records"):
         if found["message"]:
             say(out, f"{found['instance']}: {found['name']}: {found['message']}")

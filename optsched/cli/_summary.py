@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
+MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
     "solver": "from the bound to the best schedule found offline",
     "online": "not knowing what comes: rolling, perfect forecasts",
@@ -62,6 +63,21 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
     show(out, [Column("name"), *(Column(name, right=True) for name in HEADS)], rows)
     for line in said:
         say(out, line)
+
+
+def show_remarks(out: Console, table: pd.DataFrame) -> None:
+    """What rows with an objective have to say: how often a guard decided, in all, and each doubt once."""
+    from optsched.rolling.loop import GUARDED
+
+    table = table[table["objective"].notna()]
+    for name, part in table.groupby("name", sort=False):
+        if times := int(part["overruled"].fillna(0).sum()):
+            decided, held = int(part["decisions"].fillna(0).sum()), int((part["overruled"] > 0).sum())
+            say(out, f"{name}: {GUARDED} {times:,} of {decided:,} times, in {held} of {len(part)} runs")
+        said = part["message"].dropna().str.split("; ").explode()
+        doubts = said[~said.str.startswith(GUARDED)].value_counts(sort=False)
+        for doubt, count in list(doubts.items())[:MOST_DOUBTS]:
+            say(out, f"{name}: {doubt}" + (f" ({count} runs)" if count > 1 else ""))
 
 
 def show_rows(out: Console, table: pd.DataFrame) -> None:

@@ -29,6 +29,7 @@ from optsched.stop import Clock
 SHORTEST_S = 1e-3  # period; time must go on in float64
 EVERY = 50  # decisions between checkpoints, or
 OFTEN_S = 10.0  # seconds
+GUARDED = "its guard let a rule decide"  # so many times: what a result's message says of it
 Tell = Callable[[dict[str, object]], None]
 
 
@@ -174,7 +175,7 @@ def replay(
     def result(termination: str) -> Result:
         fallbacks = run.counts.fallbacks
         overruled = run.counts.overruled
-        watched = f"its guard let a rule decide {overruled} of {len(run.counts.seconds)} times" if overruled else None
+        watched = f"{GUARDED} {overruled} of {len(run.counts.seconds)} times" if overruled else None
         said = [doubt, watched, f"{len(fallbacks)} fallbacks, first: {fallbacks[0]}" if fallbacks else None]
         return certified(
             instance,

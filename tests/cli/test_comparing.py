@@ -47,6 +47,20 @@ def test_compare_says_what_failed(cases: Path, tmp_path: Path) -> None:
     assert "no idea" in done.stderr
 
 
+def test_compare_says_what_guards_did_and_whom_to_doubt(tmp_path: Path) -> None:
+    """Once a policy, however many runs: an agent far from the loads that it was trained on."""
+    for seed in range(2):
+        words = ("--days", 2, "--load", 3, "--jobs", 500, "--seed", seed)
+        assert run("generate", "vcc", *words, "-o", tmp_path / f"{seed}.json").returncode == 0
+    done = run("compare", "0.json", "1.json", "--policies", "uncapped,vcc-sac", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stdout.splitlines() if line.startswith("vcc-sac: ")]
+    assert "vcc-sac: its guard let a rule decide " in said[0]
+    assert " of 96 times, in 2 of 2 runs" in said[0]
+    assert "trained at flexible loads" in said[1]
+    assert "(2 runs)" in said[1]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
