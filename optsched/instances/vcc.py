@@ -126,6 +126,8 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
         Whether load above a cap is evicted.
     now
         The slot of a replay that slot 0 of a snapshot is.
+    carbon_before
+        Carbon of the slot before slot 0, as it came (a snapshot's; None at the start).
     running_ncu
         Flexible load by slot of the jobs that run already (a snapshot's).
     allotted_ncu_h, asked_ncu_h
@@ -156,6 +158,7 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     unfinished_penalty_per_ncu_h: Penalty = 0.0
     preempt: bool = False
     now: Natural = 0
+    carbon_before: NonNegative | None = None
     running_ncu: tuple[NonNegative, ...] | None = None
     allotted_ncu_h: NonNegative = 0.0
     asked_ncu_h: NonNegative = 0.0

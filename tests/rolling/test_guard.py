@@ -15,6 +15,7 @@ from optsched.instances.vcc import Job, VccInstance
 from optsched.rl.vcc.absolute import AbsoluteAgent
 from optsched.rl.vcc.agent import shipped
 from optsched.rl.vcc.page import SIZE
+from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
 from optsched.rolling.vcc.account import RULE, Account
@@ -71,12 +72,12 @@ def test_the_account_is_the_queue(seed: int) -> None:
     assert held > 10
 
 
-def one_future(slots: int, *jobs: tuple[float, int, int]) -> Futures:
-    """Certain to submit these jobs (NCU, slots to run, slot) later."""
+def one_future(instance: VccInstance, slots: int, *jobs: tuple[float, int, int]) -> Futures:
+    """Certain to submit these jobs (NCU, slots to run, slot) later, under the carbon that is believed."""
     work = np.zeros((1, slots, len(DURATIONS)))
     for ncu, duration, slot in jobs:
         work[0, slot, duration] += ncu
-    return Futures(np.ones(1), work)
+    return Futures(np.ones(1), work, instance.carbon[None, :slots])
 
 
 def test_what_is_foreseen_by_hand() -> None:
@@ -89,11 +90,14 @@ def test_what_is_foreseen_by_hand() -> None:
     side.join(0, [(2.0, 1, 0)])
     whole, held = Plan(1.0, np.full(3, Mode.ALL)), Plan(0.0, np.array([Mode.KEPT, Mode.ALL, Mode.ALL]))
     twice = Plan(0.0, np.array([Mode.KEPT, Mode.KEPT, Mode.ALL]))
-    alone, joined = one_future(3), one_future(3, (1.0, 1, 1))
-    assert foreseen(side, instance, alone, [whole, held, twice])[:, 0] == pytest.approx([2.0, 0.2, 0.2])
-    assert foreseen(side, instance, joined, [whole, held, twice])[:, 0] == pytest.approx([2.1, 0.3, 0.3])
-    both = Futures(np.full(2, 0.5), np.concatenate([alone.work, joined.work]))
-    assert foreseen(side, instance, both, [held]) == pytest.approx(np.array([[0.2, 0.3]]))
+    alone, joined = one_future(instance, 3), one_future(instance, 3, (1.0, 1, 1))
+    assert foreseen(side, instance, alone, [whole, held, twice])[:, 0, 0] == pytest.approx([2.0, 0.2, 0.2])
+    assert foreseen(side, instance, joined, [whole, held, twice])[:, 0, 0] == pytest.approx([2.1, 0.3, 0.3])
+    both = Futures(np.full(2, 0.5), np.concatenate([alone.work, joined.work]), alone.carbon)
+    assert foreseen(side, instance, both, [held])[:, :, 0] == pytest.approx(np.array([[0.2, 0.3]]))
+    dirty = replace(alone, carbon=np.array([[1.0, 0.1, 0.1], [1.0, 1.5, 0.2]]))
+    told = foreseen(side, instance, dirty, [whole, held, twice])[:, 0]
+    assert told == pytest.approx(np.array([[2.0, 2.0], [0.2, 3.0], [0.2, 0.4]]))
     assert side.spent == 0.0
     assert list(side.waiting) == [(2.0, 1, 0)]
 
@@ -116,7 +120,7 @@ def test_lanes_are_the_queue_where_cohorts_start_whole(seed: int) -> None:
     side, step = Beside(), Beside()
     for each in (side, step):
         each.join(0, [job for job in jobs if job[2] == 0])
-    (told,) = foreseen(side, instance, one_future(slots, *(job for job in jobs if job[2] > 0)), [plan])
+    (told,) = foreseen(side, instance, one_future(instance, slots, *(job for job in jobs if job[2] > 0)), [plan])
     asked, waited = sum(n * d for n, d, slot in jobs if slot == 0), min(hold, 3)  # beyond the limit nobody is held
     for k in range(slots):
         if k:
@@ -128,7 +132,7 @@ def test_lanes_are_the_queue_where_cohorts_start_whole(seed: int) -> None:
         step.step(instance, k, cap, asked)
     assert waited == 3
     undone = sum(ncu * max(0, end - slots) for end, ncu in step.leaving.items())
-    assert told[0] == pytest.approx(step.spent + 2.0 * undone, rel=1e-9)
+    assert told[0, 0] == pytest.approx(step.spent + 2.0 * undone, rel=1e-9)
 
 
 def test_who_starts_late_pays_for_every_slot_of_it() -> None:
@@ -144,8 +148,8 @@ def test_who_starts_late_pays_for_every_slot_of_it() -> None:
     )
     side = Beside()
     side.join(0, [(2.0, 1, 0)])
-    (told,) = foreseen(side, instance, one_future(4, (1.0, 1, 1)), [Plan(1.0, np.full(4, Mode.ALL))])
-    assert told == pytest.approx([2.0 + 1.0 + 2.0 * 7.0])
+    (told,) = foreseen(side, instance, one_future(instance, 4, (1.0, 1, 1)), [Plan(1.0, np.full(4, Mode.ALL))])
+    assert told[:, 0] == pytest.approx([2.0 + 1.0 + 2.0 * 7.0])
 
 
 def test_a_long_job_that_waits_is_undone_for_longer() -> None:
@@ -165,7 +169,7 @@ def test_a_long_job_that_waits_is_undone_for_longer() -> None:
     side = Beside()
     side.join(0, [(2.0, 99, 0)])
     whole, held = Plan(1.0, np.full(48, Mode.ALL)), Plan(0.0, np.where(np.arange(48) < 10, Mode.KEPT, Mode.ALL))
-    found = foreseen(side, instance, one_future(48), [whole, held])[:, 0]
+    found = foreseen(side, instance, one_future(instance, 48), [whole, held])[:, 0, 0]
     near = DURATIONS[np.flatnonzero(by_duration([(1.0, 99, 0)]))]
     assert near == pytest.approx([99], rel=0.025)
     assert near >= slots  # undone either way, then
@@ -231,6 +235,51 @@ def test_futures_add_up() -> None:
     usual = found.work[0, 24:48].sum(axis=0) @ DURATIONS
     more = found.work[-1].sum(axis=0) @ DURATIONS - 2 * usual  # of two days, the largest lump
     assert 2.0 < more / usual < 3.1
+
+
+def off_at_noon() -> tuple[VccInstance, Account]:
+    """Three days with an hour's job each: noon is believed clean and is not."""
+    carbon = np.where(np.arange(72) % 24 == 12, 2.0, 1.0)
+    believed = np.where(np.arange(72) % 24 == 12, 0.1, 1.0)
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=7.0,
+        carbon_kg_per_kwh=tuple(carbon.tolist()),
+        carbon_forecast=tuple(tuple(believed[t:].tolist()) for t in range(72)),
+        inflexible_ncu=(0.0,) * 72,
+        daily_penalty_per_ncu_h=0.0,
+        jobs=tuple(Job(id=f"j{d}", submitted=24 * d + 10, duration=1, ncu=2.0) for d in range(3)),
+    )
+    return instance, Account()
+
+
+def test_what_was_believed_wrongly_is_not_believed_again() -> None:
+    """A noon that was believed clean and came dirty is not waited for on the next day."""
+    instance, account = off_at_noon()
+    simulator, wanted = VccSimulator(instance, forecast=named_forecast("fitted")), {}
+    while (snapshot := simulator.snapshot()) is not None:
+        account.observe(snapshot)
+        if snapshot.jobs:
+            wanted[snapshot.now] = account.cheapest(snapshot, 0.0)
+            possible = account.carbon.possible(snapshot, 4)
+        account.settle(snapshot, RULE)
+        simulator.apply(VccSchedule(cap=(RULE,), starts=()))
+    assert (wanted[10], wanted[34]) == (0.0, RULE)
+    assert possible == pytest.approx(np.array([[1.0, 1.0, 0.1, 1.0], [1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 2.0, 1.0]]))
+
+
+def test_the_account_is_of_what_came() -> None:
+    """Not of what was believed: with forecasts that are off, it is the referee's all the same, but for the last slot."""
+    instance = vcc(days=2, jobs=80, load=0.3, seed=SEEDS[0]).model_copy(update={"daily_penalty_per_ncu_h": 0.0})
+    simulator, account = VccSimulator(instance, forecast=named_forecast("noisy:0.5")), Account()
+    while (snapshot := simulator.snapshot()) is not None:
+        account.observe(snapshot)
+        account.settle(snapshot, RULE)
+        simulator.apply(VccSchedule(cap=(RULE,), starts=()))
+    told = optsched.evaluate(instance, simulator.history()).components
+    fixed = float((instance.carbon * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)).sum()) * instance.slot_h
+    off = (instance.carbon[-1] - account.rule.billed) * account.rule.load * instance.kw_per_ncu * instance.slot_h
+    assert account.rule.spent + off == pytest.approx(told["carbon"] - fixed + told["delay"], rel=1e-9)
 
 
 def test_in_the_first_hours_the_rule_decides() -> None:

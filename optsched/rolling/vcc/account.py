@@ -1,7 +1,8 @@
 """An account of a policy's caps, and of a rule's played beside it: what they have spent, and what they will have spent.
 
 The rule, cap 1, is played on the same snapshots. Ahead of them lie futures (`_futures`): each of the past days may come again,
-and at any hour a lump of jobs, such as a day of the trace has now and then, of which a day's caps must then make up most.
+and at any hour a lump of jobs, such as a day of the trace has now and then, of which a day's caps must then make up most; and
+what is believed of carbon may be off as it was at these hours of each past day (`surprises.py`).
 Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
 cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
 they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
@@ -16,9 +17,10 @@ from optsched.heuristics.vcc import threshold_cap
 from optsched.instances.base import Data
 from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.action import cap_of
-from optsched.rolling.vcc import beside
+from optsched.rolling.vcc import beside, surprises
 from optsched.rolling.vcc.beside import Beside, Waiting
 from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
+from optsched.rolling.vcc.surprises import Surprises
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
@@ -38,6 +40,7 @@ class Kept(Data):
     own: beside.Kept
     rule: beside.Kept
     seen: tuple[tuple[Waiting, ...], ...]
+    carbon: surprises.Kept
 
 
 class Account:
@@ -47,13 +50,16 @@ class Account:
         self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
         self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
         self.work = [by_duration(jobs) for jobs in self.seen]
+        self.carbon = Surprises(None if kept is None else kept.carbon)
 
     def observe(self, snapshot: VccInstance) -> float:
         """What has been submitted; hours that are remembered."""
         now, most = snapshot.now, DAYS * snapshot.day_slots
         jobs = tuple((job.ncu, job.duration, now) for job in snapshot.jobs if not job.waited)
         self.seen, self.work = [*self.seen, jobs][-most:], [*self.work, by_duration(jobs)][-most:]
+        self.carbon.observe(snapshot, AHEAD_DAYS * snapshot.day_slots)
         for side in (self.own, self.rule):
+            side.correct(snapshot)
             side.join(now, list(jobs))
         return len(self.seen) * snapshot.slot_h
 
@@ -75,12 +81,12 @@ class Account:
             kept = [np.where(np.arange(slots) < hold, Mode.KEPT, modes) for hold in HOLDS for modes in rules]
             plans += [Plan(wanted, modes) for modes in kept]
         futures = self._futures(snapshot, slots)
-        costs = foreseen(self.own, snapshot, futures, plans)
-        alone = foreseen(self.rule, snapshot, futures, plans[:1])[0]
+        each = foreseen(self.own, snapshot, futures, plans)
+        costs, alone = each.mean(axis=2), foreseen(self.rule, snapshot, futures, plans[:1])[0].mean(axis=1)
         dearer = costs > np.maximum(costs[0], alone) * (1 + ROUNDING)  # than cap 1 from now on, and the rule alone
         mean, rule = costs @ futures.weight, float(alone @ futures.weight)
-        saved = (costs[0] - costs) * futures.weight
-        unsure = np.maximum(0.0, saved).sum(axis=1) < SURE * np.maximum(0.0, -saved).sum(axis=1)
+        saved = (each[0] - each) * futures.weight[:, None]
+        unsure = np.maximum(0.0, saved).sum(axis=(1, 2)) < SURE * np.maximum(0.0, -saved).sum(axis=(1, 2))
         refused = unsure | (dearer @ futures.weight > RISK) | (mean - rule > BEHIND * rule)
         mean = np.where(refused, np.inf, mean)
         best = int(np.argmin(mean))
@@ -108,8 +114,8 @@ class Account:
             more[np.arange(len(lumps)), when.astype(np.int64)] += sizes[:, None] * usual.sum(axis=0)
             drawn, weight = np.concatenate([drawn, more]), np.concatenate([weight * (1 - rates.sum()), rates])
         drawn[:, 0] = 0.0
-        return Futures(weight, drawn)
+        return Futures(weight, drawn, self.carbon.possible(snapshot, slots))
 
     def kept(self) -> Kept:
         """All of it."""
-        return Kept(own=self.own.kept(), rule=self.rule.kept(), seen=tuple(self.seen))
+        return Kept(own=self.own.kept(), rule=self.rule.kept(), seen=tuple(self.seen), carbon=self.carbon.kept())

@@ -31,6 +31,7 @@ class Kept(Data):
     allotted: float
     waiting: tuple[Waiting, ...]
     leaving: tuple[tuple[int, float], ...]
+    billed: float
 
 
 @dataclass
@@ -49,6 +50,8 @@ class Beside:
         The head first.
     leaving
         NCU by the slot in which they leave.
+    billed
+        Carbon that the last slot was charged with: what was believed of it.
     """
 
     spent: float = 0.0
@@ -56,6 +59,13 @@ class Beside:
     allotted: float = 0.0
     waiting: deque[Waiting] = field(default_factory=deque)
     leaving: dict[int, float] = field(default_factory=dict)
+    billed: float = 0.0
+
+    def correct(self, snapshot: VccInstance) -> None:
+        """Charge the slot before with the carbon that came."""
+        if snapshot.carbon_before is not None:
+            priced = snapshot.carbon_price * snapshot.kw_per_ncu * snapshot.slot_h
+            self.spent += priced * self.load * (snapshot.carbon_before - self.billed)
 
     def join(self, now: int, jobs: list[Waiting]) -> None:
         """What has ended leaves, and what is submitted in slot `now` joins the queue."""
@@ -74,7 +84,8 @@ class Beside:
             late += ncu * max(0, now - submitted - snapshot.delay_limit_slots)
         self.allotted += cap * capacity * h
         self.spent += snapshot.delay_penalty_per_ncu_h * h * late
-        self.spent += snapshot.carbon_price * snapshot.kw_per_ncu * h * self.load * float(snapshot.carbon[k])
+        self.billed = float(snapshot.carbon[k])
+        self.spent += snapshot.carbon_price * snapshot.kw_per_ncu * h * self.load * self.billed
         if snapshot.ends_day[k]:
             lacking = snapshot.daily_fraction * asked - self.allotted
             self.spent += snapshot.daily_penalty_per_ncu_h * max(0.0, lacking)
@@ -83,9 +94,10 @@ class Beside:
     def kept(self) -> Kept:
         """All of it."""
         waiting, leaving = tuple(self.waiting), tuple(self.leaving.items())
-        return Kept(spent=self.spent, load=self.load, allotted=self.allotted, waiting=waiting, leaving=leaving)
+        kept = {"spent": self.spent, "load": self.load, "allotted": self.allotted, "billed": self.billed}
+        return Kept(**kept, waiting=waiting, leaving=leaving)
 
     @classmethod
     def of(cls, kept: Kept) -> Beside:
         """What was kept."""
-        return cls(kept.spent, kept.load, kept.allotted, deque(kept.waiting), dict(kept.leaving))
+        return cls(kept.spent, kept.load, kept.allotted, deque(kept.waiting), dict(kept.leaving), kept.billed)

@@ -40,10 +40,13 @@ class Futures:
     work
         NCU by slot, the present one first, and by `DURATIONS`, shape (F, K, D); the present slot's jobs have come, so that its
         row is zero.
+    carbon
+        Of these slots, whatever they submit, shape (C, K): equally likely.
     """
 
     weight: Floats
     work: Floats
+    carbon: Floats
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def nearest(slots: Floats) -> Ints:
 
 
 def foreseen(side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> Floats:
-    """What each plan will have spent in each future, shape (plans, F).
+    """What each plan will have spent in each future under each carbon, shape (plans, F, C).
 
     A plan ends, and cap 1 decides for the rest of the day, where the day could not be given its share any more; and cap 1
     decides while the head of the queue would be late.
@@ -126,7 +129,10 @@ class _Cohorts:
 
 
 class _Lanes:
-    """Every plan in every future, between two slots; a lane's arrays have the shape (L,), plans after one another."""
+    """Every plan in every future, between two slots; a lane's arrays have the shape (L,), plans after one another.
+
+    What has been spent depends on carbon too, shape (L, C).
+    """
 
     def __init__(self, side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> None:
         many, self.slots = futures.work.shape[:2]
@@ -139,7 +145,8 @@ class _Lanes:
         self.left = ends[np.searchsorted(ends, np.arange(self.slots))] - np.arange(self.slots)  # slots of the day after each
         count = len(self.f)
         self.total, self.load = np.zeros(count), np.full(count, side.load)  # started, and running, NCU
-        self.allotted, self.spent = np.full(count, side.allotted), np.full(count, side.spent)
+        self.allotted, self.spent = np.full(count, side.allotted), np.full((count, len(futures.carbon)), side.spent)
+        self.priced = snapshot.carbon_price * snapshot.kw_per_ncu * snapshot.slot_h * futures.carbon  # a NCU, shape (C, K)
         self.asked, self.broken = np.full(count, float(snapshot.asked[0])), np.zeros(count, dtype=bool)
         self.head, self.runs = self.cohorts.reached(self.total, self.f)
         self.leaving = np.zeros((count, self.slots + max(EXACT, int(self.cohorts.durations.max(initial=0))) + 1))
@@ -161,12 +168,11 @@ class _Lanes:
             self._start(k, np.minimum(self.total + np.maximum(0.0, most - self.load), come))
         else:
             self._start(k, np.array([_prefix(self.side, float(limit)) for limit in most[:: self.many]])[self.plan])
-        priced = snapshot.carbon_price * snapshot.kw_per_ncu * h * float(snapshot.carbon[k])
-        self.spent = self.spent + priced * self.load
+        self.spent += self.load[:, None] * self.priced[:, k]
         self.allotted = self.allotted + cap * snapshot.capacity_ncu * h
         if snapshot.ends_day[k]:
             lacking = np.maximum(0.0, snapshot.daily_fraction * self.asked - self.allotted)
-            self.spent = self.spent + snapshot.daily_penalty_per_ncu_h * lacking
+            self.spent += snapshot.daily_penalty_per_ncu_h * lacking[:, None]
             self.allotted = np.zeros(len(self.f))
 
     def _cap(self, k: int, come: Floats) -> Floats:
@@ -190,7 +196,7 @@ class _Lanes:
         if self.cohorts.submitted[self.head.min()] < due:
             begun = self.cohorts.of(total, self.f) - self.cohorts.of(self.total, self.f)
             late = begun @ np.maximum(0, due - self.cohorts.submitted)
-            self.spent = self.spent + snapshot.delay_penalty_per_ncu_h * snapshot.slot_h * late
+            self.spent += snapshot.delay_penalty_per_ncu_h * snapshot.slot_h * late[:, None]
         self.load = self.load + total - self.total
         self.total, self.head, self.runs = total, head, runs
 
@@ -206,7 +212,8 @@ class _Lanes:
         kg = snapshot.carbon_price * snapshot.kw_per_ncu * float(snapshot.carbon.mean())
         owed = kg * np.minimum(slots, left) + snapshot.unfinished_penalty_per_ncu_h * np.maximum(0, slots - left)
         owed_late = snapshot.delay_penalty_per_ncu_h * (waits @ late)
-        return np.asarray((self.spent + snapshot.slot_h * (ncu @ owed + owed_late)).reshape(-1, self.many))
+        spent = self.spent + snapshot.slot_h * (ncu @ owed + owed_late)[:, None]
+        return np.asarray(spent.reshape(-1, self.many, len(self.priced)))
 
 
 def _prefix(side: Beside, most: float) -> float:

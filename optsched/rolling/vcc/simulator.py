@@ -78,6 +78,7 @@ class VccSimulator:
                 "now": truth.now + now,
                 "carbon_kg_per_kwh": tuple(believed_carbon(truth, now, self.forecast, self.seed).tolist()),
                 "carbon_forecast": None,
+                "carbon_before": float(truth.carbon[now - 1]) if now else truth.carbon_before,
                 "inflexible_ncu": tuple(np.round(np.maximum(0.0, inflexible), self.digits).tolist()),
                 "running_ncu": tuple(running.tolist()),
                 "allotted_ncu_h": self.queue.allotted,
