@@ -9,6 +9,8 @@ import pytest
 
 from optsched import replay
 from optsched.errors import OptschedError
+from optsched.heuristics.deferrable import dispatch, fifo
+from optsched.instances.deferrable import DeferrableInstance
 from optsched.instances.generators import osdec
 from optsched.registry import family_of
 from optsched.rl.deferrable.charges import SLOT
@@ -17,6 +19,7 @@ from optsched.rl.trained import Card, Trained
 from optsched.rolling.deferrable.agents import agent_policy
 from optsched.rolling.deferrable.guard import GuardedScores
 from optsched.rolling.policy import Lasting, Settings
+from optsched.schedules.deferrable import DeferrableSchedule
 
 
 def charging(path: Path, price: float) -> str:
@@ -55,6 +58,39 @@ def test_who_does_better_than_the_rule_is_left_alone(tmp_path: Path) -> None:
     assert bare.objective > 1.5 * fifo.objective
     assert kept.objective == bare.objective
     assert kept.options["figures"]["overruled"] == 0
+
+
+class Stub:
+    """An agent that starts what FIFO would, or nothing."""
+
+    def __init__(self, starts: bool) -> None:
+        self.starts, self.past = starts, self
+
+    def reset(self, seed: int) -> None:
+        """Nothing to forget."""
+
+    def copied(self) -> Stub:
+        """It remembers nothing."""
+        return self
+
+    def note(self, snapshot: DeferrableInstance, starts: DeferrableSchedule) -> None:
+        """Nor does it now."""
+
+    def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
+        """All that FIFO would start, or nothing."""
+        return dispatch(snapshot, fifo, slots=1) if self.starts else DeferrableSchedule(starts=())
+
+
+@pytest.mark.parametrize("starts", [True, False])
+def test_who_is_behind_is_overruled_only_by_something_better(starts: bool) -> None:
+    """However far behind the FIFO that was played beside it."""
+    case = osdec(jobs=20, horizon=40, load=1.3, seed=1)
+    case = case.model_copy(update={"jobs": tuple(job.model_copy(update={"submitted": 0, "earliest": 0}) for job in case.jobs)})
+    guarded = GuardedScores(Stub(starts))  # type: ignore[arg-type]
+    guarded.earned = -1e6
+    decided = guarded.decide(case)
+    assert decided.starts
+    assert guarded.overruled == (not starts)
 
 
 @pytest.mark.parametrize("guard", [True, False])

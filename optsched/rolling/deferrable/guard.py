@@ -2,7 +2,8 @@
 
 FIFO is played beside the agent on the same arrivals. On every snapshot both are held to the same account: what their starts so
 far are worth, and what those of a plan of the known jobs will be: FIFO's for the one, and what the agent starts now followed by
-FIFO for the other. The agent decides while it is behind by no more than a small share of what there will be in the end.
+FIFO for the other. The agent decides while it is behind by no more than a small share of what there will be in the end, and
+also where FIFO's starts now would do no better: FIFO that takes over a queue is not the FIFO that has been played.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class GuardedScores:
         gone = snapshot.now / (snapshot.now + snapshot.horizon)
         rule = self.rule.sees(snapshot)
         least = rule - ALLOWED * rule / max(EARLY, gone)
-        self.overruled = self.earned + worth(snapshot, followed(snapshot, wanted)) < least
+        own = worth(snapshot, followed(snapshot, wanted))
+        self.overruled = self.earned + own < least and own < worth(snapshot, dispatch(snapshot, fifo))
         if self.overruled:
             wanted = dispatch(snapshot, fifo, slots=1)
             self.policy.past = before
