@@ -120,7 +120,11 @@ class How(TypedDict, total=False):
     "--metrics", "with_metrics", is_flag=True, help="Show wait, slowdown (and bounded below by 10 s), makespan and utilisation."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--seeds", metavar="0-9", help="Several, as 0-9 or 1,5,7: shown as several instances are.")
+@click.option(
+    "--seeds",
+    metavar="0-9",
+    help="Several, as 0-9 or 1,5,7: shown as several instances are, without --log, --checkpoint, --metrics, --[no-]bound.",
+)
 @click.option(
     "-o",
     "--output",
