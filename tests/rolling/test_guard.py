@@ -269,9 +269,11 @@ def test_what_was_believed_wrongly_is_not_believed_again() -> None:
 
 
 def test_the_account_is_of_what_came() -> None:
-    """Not of what was believed: with forecasts that are off, it is the referee's all the same, but for the last slot."""
-    instance = vcc(days=2, jobs=80, load=0.3, seed=SEEDS[0]).model_copy(update={"daily_penalty_per_ncu_h": 0.0})
-    simulator, account = VccSimulator(instance, forecast=named_forecast("noisy:0.5")), Account()
+    """Not of what was believed: where forecasts are off, it is the referee's all the same."""
+    instance, _ = off_at_noon()
+    at_noon = tuple(job.model_copy(update={"submitted": job.submitted + 2}) for job in instance.jobs)
+    instance = instance.model_copy(update={"jobs": at_noon})
+    simulator, account = VccSimulator(instance, forecast=named_forecast("fitted")), Account()
     while (snapshot := simulator.snapshot()) is not None:
         account.observe(snapshot)
         account.settle(snapshot, RULE)
