@@ -17,7 +17,7 @@ from optsched.rl.deferrable.charges import SLOT
 from optsched.rl.deferrable.split import toy
 from optsched.rl.trained import Card, Trained
 from optsched.rolling.deferrable.agents import agent_policy
-from optsched.rolling.deferrable.guard import GuardedScores
+from optsched.rolling.deferrable.guard import GuardedScores, worth
 from optsched.rolling.policy import Lasting, Settings
 from optsched.schedules.deferrable import DeferrableSchedule
 
@@ -91,6 +91,7 @@ def test_who_is_behind_is_overruled_only_by_something_better(starts: bool) -> No
     decided = guarded.decide(case)
     assert decided.starts
     assert guarded.overruled == (not starts)
+    assert guarded.earned == -1e6 + worth(case, decided)
 
 
 @pytest.mark.parametrize("guard", [True, False])
