@@ -34,7 +34,10 @@ FIRSTS = (0, 12)  # days of a month that its stretches of carbon begin with
 
 def cost(instance: Instance, policy: str, guard: bool) -> float:
     """What a policy costs on a week."""
-    return optsched.replay(instance, policy, forecast="fitted", guard=guard).objective or np.nan
+    result = optsched.replay(instance, policy, forecast="fitted", guard=guard)
+    assert result.objective, f"{policy} on {instance.name}: {result.message}"
+    assert result.options["figures"]["fallbacks"] == 0, result.message
+    return result.objective
 
 
 def more(instance: Instance, policy: str, rule: float, guard: bool) -> list[float]:

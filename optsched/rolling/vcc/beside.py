@@ -32,6 +32,7 @@ class Kept(Data):
     waiting: tuple[Waiting, ...]
     leaving: tuple[tuple[int, float], ...]
     billed: float
+    last: int
 
 
 @dataclass
@@ -52,6 +53,8 @@ class Beside:
         NCU by the slot in which they leave.
     billed
         Carbon that the last slot was charged with: what was believed of it.
+    last
+        That slot; -1 before any.
     """
 
     spent: float = 0.0
@@ -60,16 +63,18 @@ class Beside:
     waiting: deque[Waiting] = field(default_factory=deque)
     leaving: dict[int, float] = field(default_factory=dict)
     billed: float = 0.0
+    last: int = -1
 
     def correct(self, snapshot: VccInstance) -> None:
-        """Charge the slot before with the carbon that came."""
-        if snapshot.carbon_before is not None:
+        """Charge the slot before with the carbon that came, where it has been charged at all."""
+        if snapshot.carbon_before is not None and self.last == snapshot.now - 1:
             priced = snapshot.carbon_price * snapshot.kw_per_ncu * snapshot.slot_h
             self.spent += priced * self.load * (snapshot.carbon_before - self.billed)
 
     def join(self, now: int, jobs: list[Waiting]) -> None:
         """What has ended leaves, and what is submitted in slot `now` joins the queue."""
-        self.load = max(0.0, self.load - self.leaving.pop(now, 0.0))
+        for slot in [slot for slot in self.leaving if slot <= now]:  # earlier ones where nobody was asked for a while
+            self.load = max(0.0, self.load - self.leaving.pop(slot))
         self.waiting.extend(jobs)
 
     def step(self, snapshot: VccInstance, k: int, cap: float, asked: float) -> None:
@@ -84,7 +89,7 @@ class Beside:
             late += ncu * max(0, now - submitted - snapshot.delay_limit_slots)
         self.allotted += cap * capacity * h
         self.spent += snapshot.delay_penalty_per_ncu_h * h * late
-        self.billed = float(snapshot.carbon[k])
+        self.billed, self.last = float(snapshot.carbon[k]), now
         self.spent += snapshot.carbon_price * snapshot.kw_per_ncu * h * self.load * self.billed
         if snapshot.ends_day[k]:
             lacking = snapshot.daily_fraction * asked - self.allotted
@@ -95,9 +100,9 @@ class Beside:
         """All of it."""
         waiting, leaving = tuple(self.waiting), tuple(self.leaving.items())
         kept = {"spent": self.spent, "load": self.load, "allotted": self.allotted, "billed": self.billed}
-        return Kept(**kept, waiting=waiting, leaving=leaving)
+        return Kept(**kept, waiting=waiting, leaving=leaving, last=self.last)
 
     @classmethod
     def of(cls, kept: Kept) -> Beside:
         """What was kept."""
-        return cls(kept.spent, kept.load, kept.allotted, deque(kept.waiting), dict(kept.leaving), kept.billed)
+        return cls(kept.spent, kept.load, kept.allotted, deque(kept.waiting), dict(kept.leaving), kept.billed, kept.last)

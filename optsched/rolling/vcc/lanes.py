@@ -16,7 +16,7 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.rolling.vcc.beside import Beside, Waiting, room
 
-EXACT, STEP, STEPS = 72, 1.05, 70  # slots of a job that are told apart, and, of longer ones, the factor between two
+EXACT, STEP, STEPS = 72, 1.05, 70  # slots of a job that are told apart, the factor between two longer ones, to 2,086
 DURATIONS = np.concatenate([np.arange(EXACT + 1), np.round(EXACT * STEP ** np.arange(1, STEPS)).astype(np.int64)])
 NONE = 1e-12  # NCU: nobody
 
@@ -201,7 +201,7 @@ class _Lanes:
         self.total, self.head, self.runs = total, head, runs
 
     def costs(self) -> Floats:
-        """With what runs on or waits in the end, at the mean carbon believed; and what of it the horizon leaves undone."""
+        """With what runs on or waits in the end, at the mean carbon believed, under any; and what the horizon leaves undone."""
         snapshot, k = self.snapshot, self.slots
         left = snapshot.horizon - k
         queued = self.cohorts.until[self.f, -1] - self.runs

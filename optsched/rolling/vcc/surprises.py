@@ -38,10 +38,10 @@ class Surprises:
     def observe(self, snapshot: VccInstance, slots: int) -> None:
         """What came in the slot before, and what is believed of so many from the present one on."""
         now, day = snapshot.now, snapshot.day_slots
-        if self.came or self.told:
-            self.came.append(np.nan if snapshot.carbon_before is None else snapshot.carbon_before)
-        else:
+        if not (self.came or self.told):
             self.first = now
+        elif (missed := now - self.first - len(self.came)) > 0:  # more than one where nobody was asked for a while
+            self.came += [*[np.nan] * (missed - 1), np.nan if snapshot.carbon_before is None else snapshot.carbon_before]
         if now % _stride(day) == 0:
             self.told[now] = snapshot.carbon[:slots]
         if (old := len(self.came) - (DAYS + 1) * day) > 0:
@@ -53,16 +53,16 @@ class Surprises:
         now, day, believed = snapshot.now, snapshot.day_slots, snapshot.carbon[:slots]
         found = [believed]
         for past in range(1, DAYS + 1):
-            then = now - past * day
-            since = then - then % _stride(day)
+            since = now - past * day
+            since -= since % _stride(day)  # an error goes with how far ahead was believed, not with the minute
             if since in self.told:
-                found.append(np.maximum(0.0, believed + self._error(since, then, len(believed))))
+                found.append(np.maximum(0.0, believed + self._error(since, len(believed))))
         return np.array(found)
 
-    def _error(self, since: int, then: int, slots: int) -> Floats:
-        """By how much what came from slot `then` on was above what was believed in slot `since`; 0 where not known."""
-        told = self.told[since][then - since : then - since + slots]
-        came = np.array(self.came[then - self.first :][: len(told)])
+    def _error(self, since: int, slots: int) -> Floats:
+        """By how much what came from slot `since` on was above what was believed then; 0 where not known."""
+        told = self.told[since][:slots]
+        came = np.array(self.came[since - self.first :][: len(told)])
         error = np.zeros(slots)
         error[: len(came)] = np.nan_to_num(came - told[: len(came)])
         return error
