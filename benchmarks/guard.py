@@ -40,11 +40,6 @@ def cost(instance: Instance, policy: str, guard: bool) -> float:
     return result.objective
 
 
-def more(instance: Instance, policy: str, rule: float, guard: bool) -> list[float]:
-    """By how much each training run of a policy costs more than the rule, relative."""
-    return [cost(instance, run, guard) / rule - 1 for run in runs(policy)]
-
-
 def over(rows: np.ndarray, stretches: list[tuple[str, int]]) -> tuple[float, float]:
     """95 % of the mean of (training runs, weeks): weeks of one stretch of carbon are one."""
     each = sorted(set(stretches))
@@ -70,6 +65,7 @@ def main() -> None:
     if folder is None:
         sys.exit("no google2019 and moer in $OPTSCHED_DATA")
     policies = asked.policies or [*OTHERS, *shipped()]
+    of_policy = {policy: runs(policy) for policy in policies}
     table: dict[str, list[list[float]]] = {policy: [] for policy in policies}  # a row a week, a column a training run
     stretches, loads = [], []
     print(f"{'week':17} {'load':>5} " + " ".join(f"{name:>18}" for name in policies))
@@ -79,7 +75,7 @@ def main() -> None:
                 instance = week(month, first, part.starts(DAYS)[0], scale, folder)
                 rule = cost(instance, RULE, guard=False)
                 for policy in policies:
-                    table[policy].append(more(instance, policy, rule, not asked.bare))
+                    table[policy].append([cost(instance, run, not asked.bare) / rule - 1 for run in of_policy[policy]])
                 stretches.append((month, first))
                 loads.append(scale)
                 told = " ".join(f"{np.mean(table[policy][-1]):+18.2%}" for policy in policies)

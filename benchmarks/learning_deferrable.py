@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from training_seeds import runs
+from training_seeds import each_mean, runs
 
 import optsched
 from optsched.analysis.bounds import quick_bound
@@ -86,6 +86,8 @@ def main() -> None:
     asked = parser.parse_args()
     agents = [*shipped("deferrable"), *(f"agent:{file}" for file in asked.agents)]
     policies = asked.policies or [*RULES, *agents, "rolling"]
+    of_policy = {policy: runs(policy) for policy in policies}
+    played = [run for of_row in of_policy.values() for run in of_row]
     broken, means = False, np.zeros((len(asked.scenarios), len(policies), 3))
     for place, scenario in enumerate(asked.scenarios):
         print(f"{scenario}, {asked.cases} test cases{', bare' if asked.bare else ''}")
@@ -93,13 +95,12 @@ def main() -> None:
         print(f"{heads}     ms  above {policies[0]}  of each training run")
         with ProcessPoolExecutor(asked.workers) as pool:
             bounds = list(pool.map(bound_of, [(scenario, number) for number in range(asked.cases)]))
-            played = [run for policy in policies for run in runs(policy)]
             tasks = [(scenario, number, run, bound) for run in played for number, bound in enumerate(bounds)]
             rows = list(pool.map(partial(row, bare=asked.bare), tasks, chunksize=asked.cases))
         found = {run: rows[k * asked.cases : (k + 1) * asked.cases] for k, run in enumerate(played)}
         rule = np.array([r.reward for r in found[policies[0]]])
-        for line, policy in enumerate(policies):
-            table = [found[run] for run in runs(policy)]
+        for line, (policy, of_row) in enumerate(of_policy.items()):
+            table = [found[run] for run in of_row]
             every = [r for of_run in table for r in of_run]
             shares = np.array([[r.share for r in of_run] for of_run in table])
             low, high = interval(shares) or (np.nan, np.nan)
@@ -107,8 +108,7 @@ def main() -> None:
             work, delay, reward, spent = (
                 float(np.mean([getattr(r, name) for r in every])) for name in ("work", "delay", "reward", "milliseconds")
             )
-            means[place, line] = work, reward, shares.mean()
-            by_run = " ".join(f"{share:.4f}" for share in shares.mean(axis=1)) if len(table) > 1 else ""
+            means[place, line], by_run = (work, reward, shares.mean()), each_mean(shares)
             print(
                 f"{policy:32} {work:8.1f} {delay:8.1f} {reward:8.1f}  {shares.mean():.4f} [{low:.4f}, {high:.4f}]  "
                 f"{shares.min():.4f}  {taken:9.1%}  {spent:5.1f}  {reward / rule.mean() - 1:+.1%}  {by_run}".rstrip(),

@@ -82,12 +82,6 @@ def share(given: tuple[str, int, str, float]) -> float:
     return objective / bound
 
 
-def runs_of(row: str) -> list[str]:
-    """The rows of all training runs of a row's agent."""
-    name, space, noisy = row.partition(" ")
-    return [f"{run}{space}{noisy}" for run in runs(name)]
-
-
 def main() -> None:
     """The tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -96,15 +90,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
     for problem in asked.problems:
-        rows = ROWS[problem]
+        rows = {row: runs(row) for row in ROWS[problem]}
         with ProcessPoolExecutor(asked.workers) as pool:
             bounds = list(pool.map(bound_of, [(problem, number) for number in range(asked.cases)]))
-            played = [run for row in rows for run in runs_of(row)]
+            played = [run for of_row in rows.values() for run in of_row]
             tasks = [(problem, number, run, bound) for run in played for number, bound in enumerate(bounds)]
             table = dict(zip(played, np.array(list(pool.map(share, tasks))).reshape(len(played), asked.cases), strict=True))
         print(f"{problem}, {asked.cases} test cases: share of the bound, mean, 95 % of it, and least; training runs")
-        for row in rows:
-            shares = np.array([table[run] for run in runs_of(row)])
+        for row, of_row in rows.items():
+            shares = np.array([table[run] for run in of_row])
             low, high = interval(shares) or (np.nan, np.nan)
             print(f"  {row:28} {shares.mean():.4f} [{low:.4f}, {high:.4f}]  {shares.min():.4f}  {len(shares)}", flush=True)
 

@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from time import perf_counter
 
 import numpy as np
-from training_seeds import runs
+from training_seeds import each_mean, runs
 
 from optsched.analysis.statistics import interval
 from optsched.files import traces
@@ -72,12 +72,6 @@ def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, ...
     return rows
 
 
-def runs_of(name: str) -> list[str]:
-    """The rows of all training runs of a row's agent."""
-    word, space, how = name.partition(" ")
-    return [f"{each}{space}{how}" for each in runs(word)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 1.8])
@@ -85,8 +79,9 @@ def main() -> None:
     parser.add_argument("--forecast", default="perfect")
     parser.add_argument("--policies", nargs="+", default=(*POLICIES, *LEARNED))
     given = parser.parse_args()
+    rows = {name: runs(name) for name in given.policies}
+    played = [each for of_row in rows.values() for each in of_row]
     for load in given.loads:
-        played = [run for name in given.policies for run in runs_of(name)]
         tasks = [(load, seed, given.forecast, tuple(played)) for seed in range(given.seeds)]
         with ProcessPoolExecutor(2) as pool:
             done = []
@@ -96,13 +91,12 @@ def main() -> None:
         found = dict(zip(played, np.array(done).swapaxes(0, 1), strict=True))
         print(f"load {load:g}, forecast {given.forecast}, {given.seeds} seeds: share of the clairvoyant bound")
         print(f"  {'95 % of the mean':33} least  {'  '.join(f'{word:>12}' for word in FIGURES)}")
-        for name in given.policies:
-            table = np.array([found[each] for each in runs_of(name)])  # training runs, seeds, figures
+        for name, of_row in rows.items():
+            table = np.array([found[each] for each in of_row])  # training runs, seeds, figures
             shares = table[:, :, 0]
             low, high = interval(shares) or (np.nan, np.nan)
             told = "  ".join(f"{value:12.4f}" for value in table.mean(axis=(0, 1)))
-            by_run = " ".join(f"{share:.4f}" for share in shares.mean(axis=1)) if len(table) > 1 else ""
-            print(f"  {name:18} [{low:.3f}, {high:.3f}] {shares.min():.4f} {told}  {by_run}".rstrip(), flush=True)
+            print(f"  {name:18} [{low:.3f}, {high:.3f}] {shares.min():.4f} {told}  {each_mean(shares)}".rstrip(), flush=True)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
 
 

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 FOLDER = Path(__file__).parent / "seeds"
 
 
-def runs(policy: str) -> list[str]:
-    """The policies of all training runs of an agent, the shipped one first; any other policy alone."""
-    return [policy, *(f"agent:{file}" for file in sorted(FOLDER.glob(f"*/{policy}-[0-9].npz")))]
+def runs(row: str) -> list[str]:
+    """The rows of all training runs of a row's agent, the shipped one's first: `masac`, `masac bare`; any other row alone."""
+    name, space, how = row.partition(" ")
+    return [row, *(f"agent:{file}{space}{how}" for file in sorted(FOLDER.glob(f"*/{name}-[0-9].npz")))]
+
+
+def each_mean(shares: np.ndarray) -> str:
+    """The mean of each training run, where there are several; shares of shape (runs, cases)."""
+    return " ".join(f"{share:.4f}" for share in shares.mean(axis=1)) if len(shares) > 1 else ""

@@ -238,11 +238,11 @@ def test_futures_add_up() -> None:
     assert 2.0 < more / usual < 3.1
 
 
-def off_at_noon() -> tuple[VccInstance, Account]:
+def off_at_noon() -> VccInstance:
     """Three days with an hour's job each: noon is believed clean and is not."""
     carbon = np.where(np.arange(72) % 24 == 12, 2.0, 1.0)
     believed = np.where(np.arange(72) % 24 == 12, 0.1, 1.0)
-    instance = VccInstance(
+    return VccInstance(
         name="x",
         capacity_ncu=7.0,
         carbon_kg_per_kwh=tuple(carbon.tolist()),
@@ -251,12 +251,11 @@ def off_at_noon() -> tuple[VccInstance, Account]:
         daily_penalty_per_ncu_h=0.0,
         jobs=tuple(Job(id=f"j{d}", submitted=24 * d + 10, duration=1, ncu=2.0) for d in range(3)),
     )
-    return instance, Account()
 
 
 def test_what_was_believed_wrongly_is_not_believed_again() -> None:
     """A noon that was believed clean and came dirty is not waited for on the next day."""
-    instance, account = off_at_noon()
+    instance, account = off_at_noon(), Account()
     simulator, wanted = VccSimulator(instance, forecast=named_forecast("fitted")), {}
     while (snapshot := simulator.snapshot()) is not None:
         account.observe(snapshot)
@@ -312,7 +311,7 @@ def test_an_account_that_missed_a_decision_goes_on() -> None:
 
 def test_the_account_is_of_what_came() -> None:
     """Not of what was believed: where forecasts are off, it is the referee's all the same."""
-    instance, _ = off_at_noon()
+    instance = off_at_noon()
     at_noon = tuple(job.model_copy(update={"submitted": job.submitted + 2}) for job in instance.jobs)
     instance = instance.model_copy(update={"jobs": at_noon})
     simulator, account = VccSimulator(instance, forecast=named_forecast("fitted")), Account()

@@ -20,11 +20,10 @@ from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside, surprises
 from optsched.rolling.vcc.beside import Beside, Waiting
 from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
-from optsched.rolling.vcc.surprises import Surprises
+from optsched.rolling.vcc.surprises import DAYS, Surprises
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
-DAYS = 6  # that may come again
 LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
 RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on
 SURE = 3.0  # times what a plan loses in the futures in which it does it saves in the others: how likely they are is a guess

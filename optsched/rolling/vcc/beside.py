@@ -98,9 +98,15 @@ class Beside:
 
     def kept(self) -> Kept:
         """All of it."""
-        waiting, leaving = tuple(self.waiting), tuple(self.leaving.items())
-        kept = {"spent": self.spent, "load": self.load, "allotted": self.allotted, "billed": self.billed}
-        return Kept(**kept, waiting=waiting, leaving=leaving, last=self.last)
+        return Kept(
+            spent=self.spent,
+            load=self.load,
+            allotted=self.allotted,
+            waiting=tuple(self.waiting),
+            leaving=tuple(self.leaving.items()),
+            billed=self.billed,
+            last=self.last,
+        )
 
     @classmethod
     def of(cls, kept: Kept) -> Beside:

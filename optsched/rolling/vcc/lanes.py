@@ -18,6 +18,7 @@ from optsched.rolling.vcc.beside import Beside, Waiting, room
 
 EXACT, STEP, STEPS = 72, 1.05, 70  # slots of a job that are told apart, the factor between two longer ones, to 2,086
 DURATIONS = np.concatenate([np.arange(EXACT + 1), np.round(EXACT * STEP ** np.arange(1, STEPS)).astype(np.int64)])
+BETWEEN = (DURATIONS[:-1] + DURATIONS[1:]) / 2
 NONE = 1e-12  # NCU: nobody
 
 
@@ -65,7 +66,7 @@ def by_duration(jobs: Sequence[Waiting]) -> Floats:
 
 def nearest(slots: Floats) -> Ints:
     """Places in `DURATIONS`."""
-    return np.searchsorted((DURATIONS[:-1] + DURATIONS[1:]) / 2, slots)
+    return np.searchsorted(BETWEEN, slots)
 
 
 def foreseen(side: Beside, snapshot: VccInstance, futures: Futures, plans: Sequence[Plan]) -> Floats:

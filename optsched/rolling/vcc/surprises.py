@@ -7,7 +7,7 @@ import numpy as np
 from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 
-DAYS = 6  # that are remembered
+DAYS = 6  # that are remembered, and may come again
 A_DAY = 24  # beliefs of a day that are remembered
 
 
@@ -51,10 +51,10 @@ class Surprises:
     def possible(self, snapshot: VccInstance, slots: int) -> Floats:
         """Carbon of so many slots from the present one on, shape (C, slots): as believed, then off as on each past day."""
         now, day, believed = snapshot.now, snapshot.day_slots, snapshot.carbon[:slots]
-        found = [believed]
+        found, stride = [believed], _stride(day)
         for past in range(1, DAYS + 1):
             since = now - past * day
-            since -= since % _stride(day)  # an error goes with how far ahead was believed, not with the minute
+            since -= since % stride  # an error goes with how far ahead was believed, not with the minute
             if since in self.told:
                 found.append(np.maximum(0.0, believed + self._error(since, len(believed))))
         return np.array(found)
