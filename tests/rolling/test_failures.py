@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,13 @@ def test_a_failing_policy_raises(policy: type[Sane], word: str) -> None:
     assert str(failed.value).startswith(f"the policy failed at 0 s: {word}")
     assert "\n" not in str(failed.value)
     assert (failed.value.policy, failed.value.time_s) == (policy.__name__, 0.0)
+
+
+def test_a_failure_comes_back_from_a_worker() -> None:
+    """Whole: a pool that cannot read what its worker raised waits for ever."""
+    failed = PolicyFailed("mine", 3.0, "oops")
+    again = pickle.loads(pickle.dumps(failed))
+    assert (again.policy, again.time_s, again.reason, str(again)) == ("mine", 3.0, "oops", str(failed))
 
 
 def test_what_was_raised_is_the_cause() -> None:

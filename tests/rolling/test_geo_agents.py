@@ -25,9 +25,10 @@ from optsched.rl.geo.rounds import Rounds
 from optsched.rl.geo.split import FIRST, PARTS, SCENARIOS, case, seed_of
 from optsched.rl.trained import Card, Trained, file_of, shipped
 from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
-from optsched.rolling.geo.beside import Beside, earliest
+from optsched.rolling.geo.beside import Beside
 from optsched.rolling.geo.cases import A_SEED, Cases, Judged, utility
 from optsched.rolling.geo.episode import Episode
+from optsched.rolling.geo.exposure import earliest
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Guarded, Lasting, Settings
 from optsched.schedules.geo import GeoSchedule
@@ -436,6 +437,7 @@ def test_an_account_is_kept() -> None:
     assert other.earned == one.earned
     assert (other.free == one.free).all()
     assert one.runs == [(0, 0, 30, 1)]  # y needs both GPUs of a, and would be too late
+    assert other.largest == one.largest == ((0, 2, 30, 10), (0, 1, 30, 10))
 
 
 def test_parts_share_nothing() -> None:

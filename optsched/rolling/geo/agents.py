@@ -1,7 +1,8 @@
 """Trained agents as policies of geo: they go through the rounds that they were trained in, with S0 beside them as a guard.
 
-After every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, is held against
-what it makes of all jobs beside the agent. Where an agent's decision leaves less than that, S0 decides in its place.
+After every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, less what it may
+cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of all jobs beside the agent.
+Where an agent's decision leaves less than that, S0 decides in its place.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from optsched.rl.geo.observation import Sight
 from optsched.rl.geo.rounds import Rounds
 from optsched.rl.trained import file_of
 from optsched.rolling.geo.beside import Beside, Kept, locally, worth
+from optsched.rolling.geo.exposure import crowded_out, shut_out
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.geo import GeoSchedule, Start
 
-LEAST_ASKED = 0.5  # of a site's GPUs: so many at least are thought to be asked for, whatever has come of late
 ROUNDING = 1e-9  # of what S0 earns: sums in another order are no loss
 
 
@@ -135,7 +136,7 @@ class GuardedAgent(AgentPolicy):
         if self.acting.knows(rounds.sites):
             started = _play(rounds, sight, self.acting)
             least = self.rule.earned - ROUNDING * abs(self.rule.earned)
-            value, others = self._foreseen(rounds, started, sight)
+            value, others = self._foreseen(rounds, started)
             self.overruled = self.earned + value < least
             if not self.overruled:
                 self.earned += self._paid(rounds, started)
@@ -146,21 +147,17 @@ class GuardedAgent(AgentPolicy):
         self.earned += worth(rounds, [each for each in plan if each[2] == 0])
         return _schedule(rounds, plan)
 
-    def _foreseen(
-        self, rounds: Rounds, started: list[tuple[int, int]], sight: Sight
-    ) -> tuple[float, list[tuple[int, int, int]]]:
-        """USD of a decision, of what S0 makes of the other jobs from the next slot on, and of the room left beyond S0's own."""
+    def _foreseen(self, rounds: Rounds, started: list[tuple[int, int]]) -> tuple[float, list[tuple[int, int, int]]]:
+        """USD of a decision and of what S0 makes of the other jobs from the next slot on, less what the room taken may cost."""
         gone, free = {j for j, _ in started}, rounds.free.copy()
         left = [j for j in range(len(rounds.names)) if j not in gone]
         others = locally(rounds, free, left, soonest=1)
         decided = sum(float(rounds.gain[j, site]) for j, site in started)
         assert self.arrivals is not None
-        asked = np.clip(self.arrivals.rate(rounds.sites) / sight.total, LEAST_ASKED, 1.0)  # by jobs still to come
-        signals = rounds.signals
-        hour = (np.arange(free.shape[1]) + signals.phase) // rounds.network.ratio
-        rate = signals.rate[:, np.minimum(hour, signals.rate.shape[1] - 1)]
-        room = ((free - self.rule.free[:, self.now :]) * np.maximum(0.0, rate)).sum(axis=1)
-        return decided + worth(rounds, others) + float(asked @ room), others
+        beside = self.rule.free[:, self.now :]
+        risk = crowded_out(rounds, free, beside, self.arrivals.rate(rounds.sites))
+        risk += shut_out(rounds, free, beside, self.rule.largest)
+        return decided + worth(rounds, others) - risk, others
 
     def _paid(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
         """USD of a decision alone: a job that is on its way has cost something, and earns when it starts."""

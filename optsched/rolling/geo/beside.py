@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.instances.base import Data, Floats, Ints
 from optsched.rl.geo.rounds import Rounds
+from optsched.rolling.geo.exposure import Lump, earliest, largest
 
 Run = tuple[int, int, int, int]
 """Site, first slot, slot after the last one, GPUs."""
@@ -22,20 +23,7 @@ class Kept(Data):
     runs: tuple[Run, ...]
     steps: tuple[tuple[tuple[int, int], ...], ...]
     end: int
-
-
-def earliest(free: Ints, gpus: int, duration: int, first: int, last: int) -> int | None:
-    """The first slot from `first` to `last` from which so many GPUs are free for so long; free of shape (T,)."""
-    if first > last:
-        return None
-    lacking = np.flatnonzero(free[first : last + duration] < gpus)
-    if not len(lacking):
-        return first
-    gaps = np.diff(lacking, prepend=-1, append=last + duration - first) - 1
-    for i in np.flatnonzero(gaps >= duration).tolist():
-        start = first + (0 if i == 0 else int(lacking[i - 1]) + 1)
-        return start if start <= last else None
-    return None
+    largest: tuple[Lump, ...] = ()
 
 
 def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> list[tuple[int, int, int]]:
@@ -76,6 +64,8 @@ class Beside:
         USD of all runs that it has placed, as they were believed to be when it did.
     free
         GPUs left, shape (P, T), slots counted from the beginning of the replay.
+    largest
+        Of the jobs that have come.
     """
 
     def __init__(self) -> None:
@@ -83,6 +73,7 @@ class Beside:
         self.capacity: Ints = np.zeros((0, 0), dtype=np.int64)
         self.free = self.capacity
         self.runs: list[Run] = []
+        self.largest: tuple[Lump, ...] = ()
 
     def join(self, rounds: Rounds, now: int, new: list[int]) -> None:
         """Jobs that were first seen in slot `now`."""
@@ -94,17 +85,20 @@ class Beside:
         rows = rounds.rows
         for j, site, start in placed:
             self.runs.append((site, now + start, now + start + int(rows.duration[j]), int(rows.gpus[j])))
+        columns = (rows.source[new], rows.gpus[new], rows.duration[new], rows.due[new])
+        self.largest = largest([*self.largest, *zip(*(column.tolist() for column in columns), strict=True)])
 
     def kept(self, now: int) -> Kept:
         """What counts from slot `now` on."""
         runs = tuple(run for run in self.runs if run[2] > now)
-        return Kept(earned=self.earned, runs=runs, steps=tuple(map(_steps, self.capacity)), end=self.capacity.shape[1])
+        steps, end = tuple(map(_steps, self.capacity)), self.capacity.shape[1]
+        return Kept(earned=self.earned, runs=runs, steps=steps, end=end, largest=self.largest)
 
     @classmethod
     def of(cls, kept: Kept) -> Beside:
         """What was kept."""
         found = cls()
-        found.earned, found.runs = kept.earned, list(kept.runs)
+        found.earned, found.runs, found.largest = kept.earned, list(kept.runs), kept.largest
         found.capacity = np.zeros((len(kept.steps), kept.end), dtype=np.int64)
         for row, steps in zip(found.capacity, kept.steps, strict=True):
             for slot, value in steps:
