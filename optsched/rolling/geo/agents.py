@@ -2,7 +2,7 @@
 
 After every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, less what it may
 cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of all jobs beside the agent.
-Where an agent's decision leaves less than that, S0 decides in its place.
+Where an agent's decision leaves less than that, and also less than S0 would make of it from here on, S0 decides in its place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Data
+from optsched.instances.base import Data, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.rl.geo.actors import Actor
 from optsched.rl.geo.arrivals import Arrivals
@@ -22,7 +22,7 @@ from optsched.rl.geo.network import Network
 from optsched.rl.geo.observation import Sight
 from optsched.rl.geo.rounds import Rounds
 from optsched.rl.trained import file_of
-from optsched.rolling.geo.beside import Beside, Kept, locally, worth
+from optsched.rolling.geo.beside import Beside, Kept, Placed, locally, worth
 from optsched.rolling.geo.exposure import crowded_out, shut_out
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
@@ -59,7 +59,7 @@ class AgentPolicy:
         """Round after round until every waiting job has been decided about."""
         rounds, sight, _ = self._see(snapshot)
         if not self.acting.knows(rounds.sites):
-            return _schedule(rounds, _plan(rounds))
+            return _schedule(rounds, _plan(rounds)[0])
         _play(rounds, sight, self.acting)
         return rounds.schedule
 
@@ -132,32 +132,32 @@ class GuardedAgent(AgentPolicy):
         rounds, sight, new = self._see(snapshot)
         self.now = snapshot.now
         self.rule.join(rounds, snapshot.now, new)
+        plan, room = _plan(rounds)
         self.overruled = True
         if self.acting.knows(rounds.sites):
             started = _play(rounds, sight, self.acting)
+            others, left = _plan(rounds, soonest=1)
+            value = sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
             least = self.rule.earned - ROUNDING * abs(self.rule.earned)
-            value, others = self._foreseen(rounds, started)
-            self.overruled = self.earned + value < least
+            ahead = self.earned + value - self._risk(rounds, left, self.rule.free[:, self.now :]) >= least
+            self.overruled = not (ahead or self._better(rounds, value, left, plan, room))
             if not self.overruled:
                 self.earned += self._paid(rounds, started)
                 wake = _schedule(rounds, others)  # S0 could only take over if it were asked in time
                 return GeoSchedule(starts=(*rounds.schedule.starts, *wake.starts))
-            rounds = Rounds.of_snapshot(rounds.network, snapshot)
-        plan = _plan(rounds)
         self.earned += worth(rounds, [each for each in plan if each[2] == 0])
         return _schedule(rounds, plan)
 
-    def _foreseen(self, rounds: Rounds, started: list[tuple[int, int]]) -> tuple[float, list[tuple[int, int, int]]]:
-        """USD of a decision and of what S0 makes of the other jobs from the next slot on, less what the room taken may cost."""
-        gone, free = {j for j, _ in started}, rounds.free.copy()
-        left = [j for j in range(len(rounds.names)) if j not in gone]
-        others = locally(rounds, free, left, soonest=1)
-        decided = sum(float(rounds.gain[j, site]) for j, site in started)
+    def _better(self, rounds: Rounds, value: float, left: Ints, plan: list[Placed], room: Ints) -> bool:
+        """Whether a decision is no worse than S0's from here on: what has been lost until now, S0 does not bring back."""
+        own = worth(rounds, plan)
+        return value - self._risk(rounds, left, room) >= own - ROUNDING * abs(own)
+
+    def _risk(self, rounds: Rounds, left: Ints, beside: Ints) -> float:
+        """USD that it may cost to leave this room, shape (P, T), and not that."""
         assert self.arrivals is not None
-        beside = self.rule.free[:, self.now :]
-        risk = crowded_out(rounds, free, beside, self.arrivals.rate(rounds.sites))
-        risk += shut_out(rounds, free, beside, self.rule.largest)
-        return decided + worth(rounds, others) - risk, others
+        crowded = crowded_out(rounds, left, beside, self.arrivals.rate(rounds.sites))
+        return crowded + shut_out(rounds, left, beside, self.rule.largest)
 
     def _paid(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
         """USD of a decision alone: a job that is on its way has cost something, and earns when it starts."""
@@ -189,12 +189,14 @@ def _play(rounds: Rounds, sight: Sight, actor: Actor) -> list[tuple[int, int]]:
     return started
 
 
-def _plan(rounds: Rounds) -> list[tuple[int, int, int]]:
-    """(job, site, start) of S0's plan of the jobs that wait."""
-    return locally(rounds, rounds.free.copy(), list(range(len(rounds.names))))
+def _plan(rounds: Rounds, soonest: int = 0) -> tuple[list[Placed], Ints]:
+    """What S0 makes of the jobs that wait, from a slot on, and the room that it leaves, shape (P, T)."""
+    free, gone = rounds.free.copy(), {start.job for start in rounds.starts}
+    left = [j for j, name in enumerate(rounds.names) if name not in gone]
+    return locally(rounds, free, left, soonest), free
 
 
-def _schedule(rounds: Rounds, placed: list[tuple[int, int, int]]) -> GeoSchedule:
+def _schedule(rounds: Rounds, placed: list[Placed]) -> GeoSchedule:
     ids, names = rounds.network.ids, rounds.names
     return GeoSchedule(starts=tuple(Start(job=names[j], site=ids[n], start=s, departure=None) for j, n, s in placed))
 

@@ -14,6 +14,8 @@ from optsched.rolling.geo.exposure import Lump, earliest, largest
 
 Run = tuple[int, int, int, int]
 """Site, first slot, slot after the last one, GPUs."""
+Placed = tuple[int, int, int]
+"""Job, site, start."""
 
 
 class Kept(Data):
@@ -26,8 +28,8 @@ class Kept(Data):
     largest: tuple[Lump, ...] = ()
 
 
-def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> list[tuple[int, int, int]]:
-    """(job, site, start) of waiting jobs served where they wait from slot `soonest` on; `free` is used up, (P, T).
+def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> list[Placed]:
+    """Waiting jobs served where they wait from slot `soonest` on; `free` is used up, (P, T).
 
     In their order, but first those on their way: what they have cost is paid, and their GPUs were kept for them.
     """
@@ -43,7 +45,7 @@ def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> li
     return placed
 
 
-def worth(rounds: Rounds, placed: list[tuple[int, int, int]]) -> float:
+def worth(rounds: Rounds, placed: list[Placed]) -> float:
     """USD that those runs add to the utility, migrations apart."""
     if not placed:
         return 0.0
