@@ -1,7 +1,10 @@
 """Learned policies of GPU clusters beside rules on cases that nobody has learned from: mean, worst, and what the guard does.
 
-python benchmarks/learned_allocation.py                                  # 30 test cases of the scenario of training
-python benchmarks/learned_allocation.py --scenario papers --cases 10     # at the paper's smallest size
+    python benchmarks/learned_allocation.py                                  # 30 test cases of the scenario of training
+    python benchmarks/learned_allocation.py --scenario papers --cases 10     # at the paper's smallest size
+
+A row a policy, over all training runs of an agent (the shipped one and those of benchmarks/seeds): the intervals are of the
+means, over cases and training runs; the last numbers are each training run's.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from training_seeds import runs
 
+from optsched.analysis.statistics import interval
 from optsched.decomposition.allocation import clairvoyant
 from optsched.rl.allocation.scenarios import SCENARIOS, SPLITS, scenario
 from optsched.rolling.loop import replay
@@ -27,7 +32,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--policies", nargs="*", default=["allocation-imitation", "allocation-imitation bare", "least-slack"])
     args = parser.parse_args()
-    names = [RULE, *args.policies]
+    rows = {name: runs(name) for name in (RULE, *args.policies)}
+    names = [name for row in rows.values() for name in row]
     costs, bounds = np.zeros((args.cases, len(names))), np.zeros(args.cases)
     overruled, decisions, median = np.zeros((3, len(names)))
     for k in range(args.cases):
@@ -42,20 +48,22 @@ def main() -> None:
             overruled[p] += figures["overruled"]
             decisions[p] += figures["decisions"]
             median[p] = max(median[p], figures["decision_s_median"])
-        row = (f"{name} {cost:.2f}" for name, cost in zip(names, costs[k], strict=True))
-        print(instance.name, f"bound {bounds[k]:.2f}", *row, flush=True)
-    ratio = costs / costs[:, :1]
+        told = (f"{cost:.2f}" for cost in costs[k])
+        print(instance.name, f"bound {bounds[k]:.2f}", *told, flush=True)
+    ratio = np.log(costs / costs[:, :1])
     print(f"\n{args.cases} cases of {args.scenario}, {args.split}; bound {bounds.mean():.2f} EUR in the mean")
-    print("| policy | mean EUR | 95 % | to the rule, geometric mean | worst | above 1.05 | rule decides | ms, largest median |")
-    print("|---|---|---|---|---|---|---|---|")
-    for p, name in enumerate(names):
-        half = 1.96 * costs[:, p].std(ddof=1) / args.cases**0.5
-        share, over = overruled[p] / max(1, decisions[p]), int((ratio[:, p] > 1.05).sum())
-        mean, worst = float(np.exp(np.log(ratio[:, p]).mean())), ratio[:, p].max()
-        row = (
-            f"{costs[:, p].mean():.1f} | ±{half:.1f} | {mean:.3f} | {worst:.3f} | {over} | {share:.0%} | {1e3 * median[p]:.1f}"
-        )
-        print(f"| `{name}` | {row} |")
+    print(
+        "mean EUR, 95 % of it; to the rule, geometric mean, 95 %; worst; above 1.05; rule decides; largest median, ms; each run"
+    )
+    for name, row in rows.items():
+        held = [names.index(each) for each in row]
+        eur, logs = costs[:, held].T, ratio[:, held].T  # training runs, cases
+        least, most = interval(eur) or (np.nan, np.nan)
+        low, high = np.exp(interval(logs) or (np.nan, np.nan))
+        share, above = overruled[held].sum() / max(1, decisions[held].sum()), int((logs > np.log(1.05)).sum())
+        each = " ".join(f"{mean:.3f}" for mean in np.exp(logs.mean(axis=1))) if len(held) > 1 else ""
+        told = f"{eur.mean():8.1f} [{least:.1f}, {most:.1f}] {np.exp(logs.mean()):.3f} [{low:.3f}, {high:.3f}]"
+        print(f"{name:26} {told} {np.exp(logs.max()):.3f} {above} {share:.1%} {1e3 * median[held].max():.1f}  {each}".rstrip())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import optsched
 import optsched.rl.deferrable.split as deferrable
 import optsched.rl.geo.split as geo
 from optsched.instances.generators import vcc
+from optsched.rl.allocation.pricer import KIND as GPU_PRICE
+from optsched.rl.allocation.scenarios import scenario
 from optsched.rl.deferrable.acting import ACTS
 from optsched.rl.geo.actors import AGENTS
 from optsched.rl.geo.prices import PRICES
@@ -24,8 +26,9 @@ from optsched.rl.trained import Card, Trained, file_of
 from optsched.rl.vcc.agent import KIND
 from optsched.rl.vcc.carbon import KIND as CARBON
 
-KINDS = (*ACTS, AGENTS, PRICES, KIND, CARBON)
+KINDS = (*ACTS, AGENTS, PRICES, KIND, CARBON, GPU_PRICE)
 CASES = {
+    "allocation": [scenario("andreas").instance("test", number) for number in range(3)],
     "deferrable": [deferrable.workload("test", number) for number in range(3)],
     "geo": [geo.case(geo.SCENARIOS["small"], "test", number) for number in range(3)],
     "vcc": [vcc(days=3, jobs=300, load=0.2, seed=424242)],
