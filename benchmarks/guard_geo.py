@@ -1,4 +1,4 @@
-"""How far behind S0 an agent of geo ends with its guard, whatever agent it is: those that ship, and those made to do harm.
+"""How far behind S0 an agent of geo ends with its guard, whatever agent it is: those that ship, simple ones, and harmful ones.
 
     python benchmarks/guard_geo.py                  # 32 cases that nothing was trained or tuned on
     python benchmarks/guard_geo.py --part test --first 0 --cases 8
@@ -114,6 +114,7 @@ def run(given: tuple[str, Part, int]) -> dict[str, tuple[float, float, float]]:
         assert bare.objective is not None
         figures = guarded.options["figures"]
         assert isinstance(figures, dict)
+        assert figures["fallbacks"] == 0, guarded.message
         beyond = (guarded.objective - rule) / abs(rule), (bare.objective - rule) / abs(rule)
         rows[name] = (*beyond, figures["overruled"] / max(1, figures["decisions"]))
     return rows
@@ -127,7 +128,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=32)
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
-    tasks = [(("many", "small")[i % 2], asked.part, asked.first + i // 2) for i in range(asked.cases)]
+    tasks: list[tuple[str, Part, int]] = [(("many", "small")[i % 2], asked.part, asked.first + i) for i in range(asked.cases)]
     found: dict[str, list[tuple[float, float, float]]] = {}
     with ProcessPoolExecutor(asked.workers) as pool:
         for task, rows in zip(tasks, pool.map(run, tasks), strict=True):

@@ -4,7 +4,7 @@
     python benchmarks/learned_allocation.py --scenario papers --cases 10     # at the paper's smallest size
 
 A row a policy, over all training runs of an agent (the shipped one and those of benchmarks/seeds): the intervals are of the
-means, over cases and training runs; the last numbers are each training run's.
+means, over cases and training runs; the worst and how many are above 1.05 are of all of them; the last numbers are each run's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from training_seeds import runs
+from training_seeds import each_mean, runs
 
 from optsched.analysis.statistics import interval
 from optsched.decomposition.allocation import clairvoyant
@@ -25,6 +25,7 @@ BARE = " bare"  # after a name: without its guard
 
 
 def main() -> None:
+    """Play, and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenario", default="andreas", choices=list(SCENARIOS))
     parser.add_argument("--split", default="test", choices=list(SPLITS))
@@ -61,7 +62,7 @@ def main() -> None:
         least, most = interval(eur) or (np.nan, np.nan)
         low, high = np.exp(interval(logs) or (np.nan, np.nan))
         share, above = overruled[held].sum() / max(1, decisions[held].sum()), int((logs > np.log(1.05)).sum())
-        each = " ".join(f"{mean:.3f}" for mean in np.exp(logs.mean(axis=1))) if len(held) > 1 else ""
+        each = each_mean(np.exp(logs.mean(axis=1, keepdims=True)))
         told = f"{eur.mean():8.1f} [{least:.1f}, {most:.1f}] {np.exp(logs.mean()):.3f} [{low:.3f}, {high:.3f}]"
         print(f"{name:26} {told} {np.exp(logs.max()):.3f} {above} {share:.1%} {1e3 * median[held].max():.1f}  {each}".rstrip())
 

@@ -25,10 +25,9 @@ from optsched.rl.geo.rounds import Rounds
 from optsched.rl.geo.split import FIRST, PARTS, SCENARIOS, case, seed_of
 from optsched.rl.trained import Card, Trained, file_of, shipped
 from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
-from optsched.rolling.geo.beside import Beside
+from optsched.rolling.geo.beside import Beside, Kept, earliest
 from optsched.rolling.geo.cases import A_SEED, Cases, Judged, utility
 from optsched.rolling.geo.episode import Episode
-from optsched.rolling.geo.exposure import earliest
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Guarded, Lasting, Settings
 from optsched.schedules.geo import GeoSchedule
@@ -137,10 +136,14 @@ def test_the_earliest_slot() -> None:
     assert earliest(free, 1, 1, 3, 2) is None
 
 
-@pytest.mark.parametrize("seed", [11, 12])
-def test_the_account_is_s0s(seed: int) -> None:
-    """What is placed beside an agent earns what a replay of local-fcfs does, from the agent's snapshots alone."""
+@pytest.mark.parametrize(("seed", "revenue"), [(11, 1.0), (12, 1.0), (21, 0.5), (21, 0.2), (21, 0.05)])
+def test_the_account_is_s0s(seed: int, revenue: float) -> None:
+    """What is placed beside an agent earns what a replay of local-fcfs does, from the agent's snapshots alone.
+
+    Where a GPU earns little, energy is too dear in some hours, and S0 waits, or runs nothing.
+    """
     instance = masac(jobs=150, days=0.5, load=1.5, scale=0.25, seed=seed)
+    instance = instance.model_copy(update={"gpu_revenue_usd_per_h": revenue * instance.gpu_revenue_usd_per_h})
     policy = GuardedAgent(priced(0.2))
     replay(instance, policy)
     rule = replay(instance, "local-fcfs").objective
@@ -398,6 +401,7 @@ def test_features_are_finite(name: str) -> None:
         assert np.abs(episode.sight.credits()).max() < 1e3
         for acting in (at_random(2, sites=2), priced(0.2)):
             assert np.isfinite(utility(instance, acting))
+            assert replay(instance, GuardedAgent(acting)).objective is not None
             assert replay(instance, AgentPolicy(acting)).objective == pytest.approx(
                 utility(instance, acting), rel=1e-9, abs=1e-12
             )
@@ -438,6 +442,9 @@ def test_an_account_is_kept() -> None:
     assert (other.free == one.free).all()
     assert one.runs == [(0, 0, 30, 1)]  # y needs both GPUs of a, and would be too late
     assert other.largest == one.largest == ((0, 2, 30, 10), (0, 1, 30, 10))
+    before = one.kept(0).model_dump(mode="json")
+    del before["largest"]  # as checkpoints were once
+    assert Beside.of(Kept.model_validate_json(json.dumps(before))).largest == ()
 
 
 def test_parts_share_nothing() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from pydantic import Field
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Data, Ints
@@ -32,13 +33,14 @@ ROUNDING = 1e-9  # of what S0 earns: sums in another order are no loss
 
 
 class Memory(Data):
-    """What a policy remembers: whose it is, arrivals, GPUs seen, and both accounts where it is guarded."""
+    """What a policy remembers: whose it is, arrivals, GPUs seen; where it is guarded, both accounts and its runs."""
 
     agent: str
     arrivals: KeptArrivals
     gpus: tuple[float, ...]
     earned: float = 0.0
     rule: Kept | None = None
+    running: dict[str, tuple[int, float]] = Field(default_factory=dict)
 
 
 class AgentPolicy:
@@ -111,12 +113,16 @@ class AgentPolicy:
 class GuardedAgent(AgentPolicy):
     """An agent, and S0 that stands in for it.
 
+    Behind S0, an agent's decision may still be taken where it is no worse than S0's: that holds a decision, not the whole.
+
     Attributes
     ----------
     overruled
         Whether S0 decided the last snapshot.
     earned
-        USD of what has been started, less what migrations have cost.
+        USD of what has been started, less what migrations have cost, without runs that were cut.
+    running
+        Of runs by job: the slot after the last one, and what it earns.
     """
 
     def reset(self, seed: int) -> None:
@@ -125,28 +131,42 @@ class GuardedAgent(AgentPolicy):
         self.overruled = False
         self.earned = 0.0
         self.rule = Beside()
+        self.running: dict[str, tuple[int, float]] = {}
         self.now = 0
 
     def decide(self, snapshot: GeoInstance) -> GeoSchedule:
         """The agent's decision, or S0's."""
         rounds, sight, new = self._see(snapshot)
         self.now = snapshot.now
-        self.rule.join(rounds, snapshot.now, new)
+        self.rule.join(rounds, snapshot.now, self._returned(rounds, new))
         plan, room = _plan(rounds)
         self.overruled = True
         if self.acting.knows(rounds.sites):
             started = _play(rounds, sight, self.acting)
             others, left = _plan(rounds, soonest=1)
             value = sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
-            least = self.rule.earned - ROUNDING * abs(self.rule.earned)
-            ahead = self.earned + value - self._risk(rounds, left, self.rule.free[:, self.now :]) >= least
-            self.overruled = not (ahead or self._better(rounds, value, left, plan, room))
+            self.overruled = not (self._ahead(rounds, value, left) or self._better(rounds, value, left, plan, room))
             if not self.overruled:
-                self.earned += self._paid(rounds, started)
+                self._pay(rounds, started)
                 wake = _schedule(rounds, others)  # S0 could only take over if it were asked in time
                 return GeoSchedule(starts=(*rounds.schedule.starts, *wake.starts))
-        self.earned += worth(rounds, [each for each in plan if each[2] == 0])
+        for j, site, start in plan:
+            if start == 0:
+                self._run(rounds, j, worth(rounds, [(j, site, start)]))
         return _schedule(rounds, plan)
+
+    def _returned(self, rounds: Rounds, new: list[int]) -> list[int]:
+        """Of the new jobs those that have not run before; what others have earned is taken back: their site failed."""
+        self.running = {name: run for name, run in self.running.items() if run[0] > self.now}
+        back = [j for j in new if rounds.names[j] in self.running]
+        self.earned -= sum(self.running.pop(rounds.names[j])[1] for j in back)
+        return [j for j in new if j not in back]
+
+    def _ahead(self, rounds: Rounds, value: float, left: Ints) -> bool:
+        """Whether a decision leaves no less than S0 beside it."""
+        least = self.rule.earned - ROUNDING * abs(self.rule.earned)
+        whole = self.earned + value
+        return whole >= least and whole - self._risk(rounds, left, self.rule.free[:, self.now :]) >= least
 
     def _better(self, rounds: Rounds, value: float, left: Ints, plan: list[Placed], room: Ints) -> bool:
         """Whether a decision is no worse than S0's from here on: what has been lost until now, S0 does not bring back."""
@@ -159,26 +179,31 @@ class GuardedAgent(AgentPolicy):
         crowded = crowded_out(rounds, left, beside, self.arrivals.rate(rounds.sites))
         return crowded + shut_out(rounds, left, beside, self.rule.largest)
 
-    def _paid(self, rounds: Rounds, started: list[tuple[int, int]]) -> float:
-        """USD of a decision alone: a job that is on its way has cost something, and earns when it starts."""
-        rows, total = rounds.rows, 0.0
+    def _pay(self, rounds: Rounds, started: list[tuple[int, int]]) -> None:
+        """A decision alone: a job that is on its way has cost something, and earns when it starts."""
+        rows = rounds.rows
         for j, site in started:
             if not (rounds.leaves[j, site] and rounds.first[j, site] > 0):
-                total += float(rounds.gain[j, site])
+                self._run(rounds, j, float(rounds.gain[j, site]))
                 continue
             here, there = rows.source[[j]], np.array([site])
             size = rows.data[[j]] + rows.model[[j]]
-            total -= float(rounds.signals.transfer(here, there, size, np.zeros(1, dtype=np.int64))[0])
-        return total
+            self.earned -= float(rounds.signals.transfer(here, there, size, np.zeros(1, dtype=np.int64))[0])
+
+    def _run(self, rounds: Rounds, j: int, usd: float) -> None:
+        """A job starts now."""
+        self.earned += usd
+        self.running[rounds.names[j]] = self.now + int(rounds.rows.duration[j]), usd
 
     def _memory(self) -> Memory:
-        return super()._memory().model_copy(update={"earned": self.earned, "rule": self.rule.kept(self.now)})
+        kept = {"earned": self.earned, "rule": self.rule.kept(self.now), "running": self.running}
+        return super()._memory().model_copy(update=kept)
 
     def _recall(self, kept: Memory) -> None:
         super()._recall(kept)
         if kept.rule is None:
             raise OptschedError("the checkpoint was made without the guard")
-        self.earned, self.rule = kept.earned, Beside.of(kept.rule)
+        self.earned, self.rule, self.running = kept.earned, Beside.of(kept.rule), dict(kept.running)
 
 
 def _play(rounds: Rounds, sight: Sight, actor: Actor) -> list[tuple[int, int]]:
