@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import optsched
+from benchmarks.harmful_geo import Never, network, price, untrained
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Ints
 from optsched.instances.generators import masac, vcc
@@ -23,7 +24,7 @@ from optsched.rl.geo.observation import Sight, joint_size
 from optsched.rl.geo.prices import FEATURES, LEADS_H, PRICES, BidPrices, features
 from optsched.rl.geo.rounds import Rounds
 from optsched.rl.geo.split import FIRST, PARTS, SCENARIOS, case, seed_of
-from optsched.rl.trained import Card, Trained, file_of, shipped
+from optsched.rl.trained import file_of, shipped
 from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
 from optsched.rolling.geo.beside import Beside, Kept, earliest
 from optsched.rolling.geo.cases import A_SEED, Cases, Judged, utility
@@ -33,33 +34,6 @@ from optsched.rolling.policy import Guarded, Lasting, Settings
 from optsched.schedules.geo import GeoSchedule
 
 FEW = 0.05  # the promise: no agent is further behind S0
-
-
-def trained(kind: str, arrays: dict[str, np.ndarray]) -> Trained:
-    """Weights that nobody has trained."""
-    card = Card(name="x", kind=kind, problem="geo", scenario="toy", split="", seed=0, steps=0, settings={})
-    return Trained(arrays, card)
-
-
-def at_random(seed: int, sites: int = 5) -> Agents:
-    """Agents with random weights: bad ones."""
-    rng = np.random.default_rng(seed)
-    arrays = {"w0": rng.normal(size=(sites, joint_size(sites), 1 + sites)), "b0": np.zeros((sites, 1, 1 + sites))}
-    return Agents(trained(AGENTS, arrays | {"residual": np.asarray(0.0)}))
-
-
-def priced(price: float) -> BidPrices:
-    """The same price everywhere, as a share of a GPU's revenue."""
-    arrays = {"w0": np.zeros((FEATURES, 1)), "b0": np.full(1, price), "discount": np.asarray(1.0)}
-    return BidPrices(trained(PRICES, arrays))
-
-
-class Never(Agents):
-    """Runs nothing."""
-
-    def act(self, sight: Sight) -> Ints:
-        """Postpone."""
-        return np.zeros(sight.rounds.sites, dtype=np.int64)
 
 
 def two_sites(jobs: tuple[Job, ...], gpus: int = 2) -> GeoInstance:
@@ -144,7 +118,7 @@ def test_the_account_is_s0s(seed: int, revenue: float) -> None:
     """
     instance = masac(jobs=150, days=0.5, load=1.5, scale=0.25, seed=seed)
     instance = instance.model_copy(update={"gpu_revenue_usd_per_h": revenue * instance.gpu_revenue_usd_per_h})
-    policy = GuardedAgent(priced(0.2))
+    policy = GuardedAgent(price(0.2))
     replay(instance, policy)
     rule = replay(instance, "local-fcfs").objective
     assert rule is not None
@@ -163,7 +137,7 @@ def test_no_agent_is_far_behind_its_rule(seed: int, sites: int | None) -> None:
     rule = replay(instance, "local-fcfs").objective
     assert rule is not None
     known = len(instance.sites)
-    for acting in (Never(at_random(0, known).trained), *(loaded(file_of("geo", name)) for name in shipped("geo"))):
+    for acting in (Never(network(0, known).trained), *(loaded(file_of("geo", name)) for name in shipped("geo"))):
         found = replay(instance, GuardedAgent(acting)).objective
         assert found is not None
         assert found >= rule - FEW * abs(rule)
@@ -189,16 +163,16 @@ def sites_of(part: str, number: int) -> int:
 
 def test_agents_of_other_numbers_of_sites_leave_it_to_the_rule() -> None:
     instance = two_sites((job("x"), job("y", gpus=2)))
-    policy = GuardedAgent(at_random(0))
+    policy = GuardedAgent(network(0, 5))
     told = replay(instance, policy)
     assert told.message is not None
     assert "trained for another number of sites than 2" in told.message
     assert told.options["figures"]["overruled"] == told.options["figures"]["decisions"]  # type: ignore[index]
     assert told.objective == replay(instance, "local-fcfs").objective
-    assert replay(instance, AgentPolicy(at_random(0))).objective == told.objective
+    assert replay(instance, AgentPolicy(network(0, 5))).objective == told.objective
 
 
-@pytest.mark.parametrize("acting", [at_random(1), priced(0.3)])
+@pytest.mark.parametrize("acting", [network(1, 5), price(0.3)])
 def test_a_replay_plays_what_an_episode_plays(acting: Agents | BidPrices) -> None:
     """The same rounds, from snapshots here and from the simulator there."""
     instance = masac(jobs=100, days=0.4, load=1.5, scale=0.2, seed=5)
@@ -211,10 +185,10 @@ def test_a_replay_plays_what_an_episode_plays(acting: Agents | BidPrices) -> Non
 def test_it_goes_on_from_a_checkpoint(make: type[AgentPolicy], tmp_path: Path) -> None:
     """Killed at any decision, it plays on as it would have."""
     instance = masac(jobs=60, days=0.3, load=1.5, scale=0.2, seed=6)
-    assert isinstance(make(priced(0.3)), Lasting)
-    assert isinstance(make(priced(0.3)), Guarded) == (make is GuardedAgent)
+    assert isinstance(make(price(0.3)), Lasting)
+    assert isinstance(make(price(0.3)), Guarded) == (make is GuardedAgent)
     whole: list[dict[str, object]] = []
-    replay(instance, make(priced(0.3)), log=whole.append)
+    replay(instance, make(price(0.3)), log=whole.append)
 
     class Stop(Exception):
         pass
@@ -224,21 +198,21 @@ def test_it_goes_on_from_a_checkpoint(make: type[AgentPolicy], tmp_path: Path) -
             raise Stop
 
     with pytest.raises(Stop):
-        replay(instance, make(priced(0.3)), log=log, checkpoint=tmp_path, every=3)
+        replay(instance, make(price(0.3)), log=log, checkpoint=tmp_path, every=3)
     again: list[dict[str, object]] = []
-    replay(instance, make(priced(0.3)), log=again.append, checkpoint=tmp_path, resume=True)
+    replay(instance, make(price(0.3)), log=again.append, checkpoint=tmp_path, resume=True)
     assert [row["decision"] for row in again] == [row["decision"] for row in whole]
     with pytest.raises(OptschedError, match="not the one that the checkpoint was made with"):
-        make(priced(0.4)).restore(make(priced(0.3)).state())
+        make(price(0.4)).restore(make(price(0.3)).state())
 
 
 def test_files(tmp_path: Path) -> None:
-    for acting in (at_random(1), priced(0.3)):
+    for acting in (network(1, 5), price(0.3)):
         acting.trained.save(tmp_path / "mine.npz")
         assert loaded(str(tmp_path / "mine.npz")).trained.sha256 == acting.trained.sha256
     instance = masac(jobs=20, days=0.2, scale=0.2, seed=7)
     assert replay(instance, f"agent:{tmp_path / 'mine.npz'}").objective is not None
-    trained("else", {"w0": np.zeros(1)}).save(tmp_path / "else.npz")
+    untrained("else", {"w0": np.zeros(1)}).save(tmp_path / "else.npz")
     with pytest.raises(InputError, match="expected geo-prices or geo-agents"):
         loaded(str(tmp_path / "else.npz"))
     with pytest.raises(OptschedError, match="no agent 'nobody'"):
@@ -264,17 +238,17 @@ def test_files(tmp_path: Path) -> None:
     ],
 )
 def test_arrays_of_any_other_shape_are_refused_at_once(kind: str, name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
-    good = priced(0.3) if kind == PRICES else at_random(1)
-    trained(kind, dict(good.trained.arrays) | {name: np.zeros(shape)}).save(tmp_path / "bad.npz")
+    good = price(0.3) if kind == PRICES else network(1, 5)
+    untrained(kind, dict(good.trained.arrays) | {name: np.zeros(shape)}).save(tmp_path / "bad.npz")
     with pytest.raises(InputError, match="does not fit"):
         loaded(str(tmp_path / "bad.npz"))
 
 
 def test_arrays_that_are_not_there_are_missed(tmp_path: Path) -> None:
-    for acting in (at_random(1), priced(0.3)):
+    for acting in (network(1, 5), price(0.3)):
         for name in acting.trained.arrays:
             left = {key: array for key, array in acting.trained.arrays.items() if key != name}
-            trained(acting.trained.card.kind, left).save(tmp_path / "bad.npz")
+            untrained(acting.trained.card.kind, left).save(tmp_path / "bad.npz")
             with pytest.raises(InputError, match="does not fit"):
                 loaded(str(tmp_path / "bad.npz"))
 
@@ -283,7 +257,7 @@ def test_arrays_that_are_not_there_are_missed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [*shipped("geo"), "random", "price", "strangers"])
 def test_what_is_restored_is_what_is_remembered(name: str, make: type[AgentPolicy]) -> None:
     """Word for word, before the next decision and after it, whatever has been decided until then."""
-    mine = {"random": at_random(1), "price": priced(0.3), "strangers": at_random(1, sites=4)}
+    mine = {"random": network(1, 5), "price": price(0.3), "strangers": network(1, sites=4)}
 
     def policy() -> AgentPolicy:
         return make(mine[name] if name in mine else loaded(file_of("geo", name)))
@@ -304,7 +278,7 @@ def test_what_is_restored_is_what_is_remembered(name: str, make: type[AgentPolic
             return found
 
     one = policy()
-    replay(masac(jobs=25, days=0.15, load=1.5, scale=0.2, seed=8), Twins(at_random(1)))
+    replay(masac(jobs=25, days=0.15, load=1.5, scale=0.2, seed=8), Twins(network(1, 5)))
     assert one.state() != policy().state()
 
 
@@ -322,7 +296,7 @@ def test_a_score_is_a_share_of_what_there_is_to_earn(load: float) -> None:
     instance = masac(jobs=8 if load < 1 else 60, days=0.3, load=load, scale=0.2, seed=3)
     judged = Judged.of(instance)
     assert (judged.bound < 0) == (load < 1)
-    never, greedy = Never(at_random(0).trained), ByCredit(at_random(0).trained)
+    never, greedy = Never(network(0, 5).trained), ByCredit(network(0, 5).trained)
     assert judged.share(never) == pytest.approx(0.0, abs=1e-9)
     assert judged.idle == pytest.approx(utility(instance, never), rel=1e-9)
     assert 0.5 < judged.share(greedy) <= 1 + 1e-6
@@ -337,7 +311,7 @@ def test_nothing_to_earn_is_no_share() -> None:
     instance = two_sites((job("x"),)).model_copy(update={"gpu_revenue_usd_per_h": 0.0})
     judged = Judged.of(instance)
     assert judged.bound == pytest.approx(judged.idle)
-    assert judged.share(Never(at_random(0, 2).trained)) == 0.0
+    assert judged.share(Never(network(0, 2).trained)) == 0.0
 
 
 def test_seeds_see_cases_of_their_own() -> None:
@@ -399,7 +373,7 @@ def test_features_are_finite(name: str) -> None:
         for seen in (features(episode.sight), episode.sight.joint(), episode.sight.credits()):
             assert np.isfinite(seen).all()
         assert np.abs(episode.sight.credits()).max() < 1e3
-        for acting in (at_random(2, sites=2), priced(0.2)):
+        for acting in (network(2, sites=2), price(0.2)):
             assert np.isfinite(utility(instance, acting))
             assert replay(instance, GuardedAgent(acting)).objective is not None
             assert replay(instance, AgentPolicy(acting)).objective == pytest.approx(
@@ -424,7 +398,7 @@ def test_leads_are_hours_whatever_the_signals(signal_slot_s: float) -> None:
         """A price that is its lead in hours."""
 
         def __init__(self) -> None:
-            super().__init__(priced(0.0).trained)
+            super().__init__(price(0.0).trained)
             self.layers = ((np.eye(FEATURES)[:, [5]], np.zeros(1)),)
 
     paid = Rising().prices(sight)

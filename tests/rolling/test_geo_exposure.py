@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import optsched
+from benchmarks.harmful_geo import Away, Never, Worst, network, price
 from optsched.instances.events import Events, Outage
 from optsched.instances.generators import masac
-from optsched.rl.geo.actors import Agents, best_legal
-from optsched.rl.geo.observation import Sight
+from optsched.rl.geo.actors import Agents
 from optsched.rl.geo.split import SCENARIOS, case
 from optsched.rolling.geo.agents import AgentPolicy, GuardedAgent
 from optsched.rolling.geo.beside import REMEMBERED, largest
 from optsched.rolling.geo.exposure import crowded_out, shut_out
 from optsched.rolling.loop import replay
 from optsched.schedules.geo import GeoSchedule
-from tests.rolling.test_geo_agents import Never, at_random, job, priced, rounds_of, two_sites
+from tests.rolling.test_geo_agents import job, rounds_of, two_sites
 
 A, B = 0.02 / 60, 0.06 / 60  # USD that a GPU earns a slot, of `two_sites`
 
@@ -66,28 +66,6 @@ def test_the_largest_are_remembered() -> None:
     assert largest(rounds, [*kept, (0, 1, 1, 0)]) == kept
 
 
-class Worst(Agents):
-    """Runs every job where it earns least."""
-
-    def act(self, sight: Sight) -> np.ndarray:
-        """Never postpones what can run."""
-        may = sight.rounds.legal.copy()
-        may[:, 0] = ~may[:, 1:].any(axis=1)
-        return best_legal(-sight.credits(), may)
-
-
-class Away(Agents):
-    """Runs every job anywhere but at home, if it can."""
-
-    def act(self, sight: Sight) -> np.ndarray:
-        """The site that comes next."""
-        sites = sight.rounds.sites
-        score = np.zeros((sites, 1 + sites))
-        for home in range(sites):
-            score[home, 1 + (home + np.arange(sites)) % sites] = [1.0, *range(sites, 1, -1)]
-        return best_legal(score, sight.rounds.legal)
-
-
 @pytest.mark.parametrize(
     ("scenario", "number", "harmful"),
     [("small", 301, Worst), ("small", 1001, Away), ("small", 1001, Never), ("many", 303, Away), ("many", 302, Agents)],
@@ -98,7 +76,7 @@ def test_who_is_made_to_do_harm_is_stopped(scenario: str, number: int, harmful: 
     instance = instance.model_copy(update={"jobs": instance.jobs[:120]})
     rule = replay(instance, "local-fcfs").objective
     assert rule is not None
-    acting = harmful(at_random(0, len(instance.sites)).trained)
+    acting = harmful(network(0, len(instance.sites)).trained)
     bare, guarded = (replay(instance, make(acting)).objective for make in (AgentPolicy, GuardedAgent))
     assert bare is not None
     assert guarded is not None
@@ -112,7 +90,7 @@ def test_what_a_failure_cut_is_not_earned(kind: Literal["fails", "drains"], back
     instance = masac(jobs=80, days=0.4, load=1.2, scale=0.2, seed=21)
     outage = Outage(place=instance.sites[0].id, kind=kind, at_s=3 * 3600.0, back_s=back_s)
     failing = instance.model_copy(update={"events": Events(outages=(outage,))})
-    policy = GuardedAgent(priced(0.2))
+    policy = GuardedAgent(price(0.2))
     told = replay(failing, policy)
     idle = optsched.evaluate(failing, GeoSchedule(starts=())).objective
     assert told.objective is not None
@@ -123,7 +101,7 @@ def test_what_a_failure_cut_is_not_earned(kind: Literal["fails", "drains"], back
 def test_a_good_price_is_left_alone() -> None:
     """One that pays: it decides in nearly all."""
     instance = masac(jobs=150, days=0.5, load=1.5, scale=0.25, seed=11)
-    found, rule = replay(instance, GuardedAgent(priced(0.2))), replay(instance, "local-fcfs")
+    found, rule = replay(instance, GuardedAgent(price(0.2))), replay(instance, "local-fcfs")
     assert found.objective is not None
     assert rule.objective is not None
     assert found.objective > rule.objective
