@@ -51,14 +51,14 @@ def main() -> None:
             median[p] = max(median[p], figures["decision_s_median"])
         told = (f"{cost:.2f}" for cost in costs[k])
         print(instance.name, f"bound {bounds[k]:.2f}", *told, flush=True)
-    ratio = np.log(costs / costs[:, :1])
+    to_rule = np.log(costs / costs[:, :1])
     print(f"\n{args.cases} cases of {args.scenario}, {args.split}; bound {bounds.mean():.2f} EUR in the mean")
     print(
         "mean EUR, 95 % of it; to the rule, geometric mean, 95 %; worst; above 1.05; rule decides; largest median, ms; each run"
     )
     for name, row in rows.items():
         held = [names.index(each) for each in row]
-        eur, logs = costs[:, held].T, ratio[:, held].T  # training runs, cases
+        eur, logs = costs[:, held].T, to_rule[:, held].T  # training runs, cases
         least, most = interval(eur) or (np.nan, np.nan)
         low, high = np.exp(interval(logs) or (np.nan, np.nan))
         share, above = overruled[held].sum() / max(1, decisions[held].sum()), int((logs > np.log(1.05)).sum())

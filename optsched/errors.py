@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,6 +11,16 @@ class OptschedError(Exception):
     """Base of every error with a message fit for a user; the command line ends with `exit_code`."""
 
     exit_code = 2
+
+    def __reduce__(self) -> tuple[Callable[..., OptschedError], tuple[object, ...]]:
+        """Workers send it back, whatever its class is made from."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[OptschedError], args: tuple[object, ...], told: dict[str, object]) -> OptschedError:
+    found = kind.__new__(kind, *args)
+    found.__dict__.update(told)
+    return found
 
 
 class InputError(OptschedError):
@@ -30,10 +40,6 @@ class InputError(OptschedError):
         self.path, self.place, self.problem = str(path), place, problem
         text = ": ".join(part for part in (str(path), place, problem) if part)
         super().__init__(" ".join(text.split()))
-
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str]]:
-        """Workers send it back."""
-        return type(self), (self.path, self.place, self.problem)
 
 
 class RecordError(InputError):

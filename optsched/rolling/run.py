@@ -46,10 +46,6 @@ class PolicyFailed(OptschedError):
         self.told = " ".join(f"the policy failed{when}: {reason}".split())
         super().__init__(f"{self.told} ({way_out})")
 
-    def __reduce__(self) -> tuple[type[PolicyFailed], tuple[str, float | None, str]]:
-        """Workers send it back."""
-        return type(self), (self.policy, self.time_s, self.reason)
-
 
 @dataclass(frozen=True)
 class Failure:

@@ -69,12 +69,9 @@ def locally(rounds: Rounds, free: Ints, rows: list[int], soonest: int = 0) -> li
 
 def _paying(rounds: Rounds, j: int, site: int, first: int, last: int) -> int | None:
     """The first slot from `first` to `last` in which a run would earn something."""
-    for begin, end in ((first, first + 1), (first + 1, last + 1)):  # as a rule it is the first
-        slots = np.arange(begin, end)
-        paying = np.flatnonzero(values(rounds, np.full(len(slots), j), np.full(len(slots), site), slots) > 0)
-        if len(paying):
-            return int(slots[paying[0]])
-    return None
+    slots = np.arange(first, last + 1)
+    paying = np.flatnonzero(values(rounds, np.full(len(slots), j), np.full(len(slots), site), slots) > 0)
+    return int(slots[paying[0]]) if len(paying) else None
 
 
 def values(rounds: Rounds, j: Ints, site: Ints, start: Ints) -> Floats:
