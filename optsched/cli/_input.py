@@ -1,4 +1,4 @@
-"""Files that a verb reads; `-` is standard input."""
+"""What a verb is given: files, `-` is standard input; and whether an option was typed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from optsched.errors import InputError, OptschedError
 
@@ -25,6 +26,11 @@ SHOWN = "standard input"
 GZIP = b"\x1f\x8b"
 FILE = click.Path(allow_dash=True, readable=False)  # whether it can be read is for the reader to say; shells complete it
 TYPE = "pipe an instance into it, as in `optsched example armida-snapshot | optsched solve -`, or name its file"
+
+
+def typed(name: str) -> bool:
+    """Whether an option of the verb was given, and is not its default."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def shown(file: str) -> str:

@@ -112,7 +112,8 @@ def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None,
     for name in figures[0]:
         if name.startswith("decision_s") or (metrics and name in HEADS):
             continue
-        needed = name in ("fallbacks", "out_of_time", "overruled") and any(f[name] for f in figures)
+        needed = name in ("fallbacks", "out_of_time") and any(f[name] for f in figures)
+        needed |= name == "overruled" and any(f[name] or r.options.get("guard") for f, r in zip(figures, results, strict=True))
         if name not in ("out_of_time", "overruled") or needed:
             table.append(column(name, [_figure(name, f[name]) for f in figures], 0 if needed else 3))
     table.append(column("s/decision", [f"{f['decision_s_median']:.3f}" for f in figures], 4))

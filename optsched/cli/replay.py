@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
-from click.core import ParameterSource
 
 from optsched.cli import _input
 from optsched.cli._compared import Runs, Wanted, compared
@@ -245,16 +244,11 @@ def command(
     return 0 if stopped is None else INTERRUPTED
 
 
-def _typed(name: str) -> bool:
-    """Whether an option was given."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
 def _seeds(seed: int, seeds: str | None) -> tuple[int, ...]:
     """One, or several."""
     if seeds is None:
         return (seed,)
-    if _typed("seed"):
+    if _input.typed("seed"):
         raise OptschedError("--seed is one seed and --seeds are several: give one of the two")
     return read_seeds(seeds)
 
@@ -262,8 +256,9 @@ def _seeds(seed: int, seeds: str | None) -> tuple[int, ...]:
 def _refuse_single(bound: str | None) -> None:
     """Refuse what goes with a single replay; a table has a quick bound anyway."""
     for name, option in SINGLE.items():
-        if _typed(name) and not (name == "wanted" and bound == ASKED):
-            raise OptschedError(f"{option} goes with a single instance and seed; -o table.csv keeps a table")
+        if _input.typed(name) and not (name == "wanted" and bound == ASKED):
+            instead = "a table shows a quick bound of each" if name in ("wanted", "no_bound") else "-o table.csv keeps a table"
+            raise OptschedError(f"{option} goes with a single instance and seed; {instead}")
 
 
 def _number(text: str | None) -> float | None:

@@ -62,12 +62,15 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         from optsched.rl.learners import learner
 
         tried(output, inputs=instances, ends=(".npz",))
+        if instances and _input.typed("scenario"):
+            raise click.UsageError("--instance is in place of a --scenario: give one of the two")
         if lesson.forecast is None and forecast is not None:
             raise click.UsageError(f"{name} takes no --forecast")
         given = [_input.instance(file) for file in instances]
         learning = learner(name, scenario, given, seed, forecast)
         told = ", ".join(f"{instance.name} ({instance.sha256[:8]})" for instance in given)
         run = Run.resume(learning, output, told) if resume else Run.begin(learning, output, told)
+        before = learning.steps
         with live(name) as tell:
 
             def show(done: int, best: float | None, figures: Mapping[str, float]) -> None:
@@ -81,6 +84,8 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
             return
         first, best = run.scores[0][1], run.score
         stopped = "" if learning.steps >= steps else f"stopped after {learning.steps:,} of {steps:,} steps, --resume goes on; "
+        if before >= steps:
+            stopped = f"nothing more was learned: {before:,} steps had been, --steps larger than that goes on; "
         click.echo(
             f"{output}: {stopped}best validation {best:.5g} ({lesson.score}) after {card.best:,} steps, "
             f"{first:.5g} before any; {Path(curve_of(output)).name} has the curve",

@@ -101,8 +101,9 @@ class Run:
             learner.restore(held["learner"])
         except InputError:
             raise
-        except Exception as error:  # whatever torch, or a learner of other settings, makes of it
-            raise InputError(path, "", f"is no checkpoint of this training: {error}") from None
+        except Exception:  # whatever torch, or a learner of other settings, makes of it
+            problem = "is no checkpoint of this training, or damaged: start anew, under another name of the output"
+            raise InputError(path, "", problem) from None
         if run.scores:
             run.best = Trained.load(run.out, card.kind)
         return run

@@ -20,7 +20,7 @@ from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.foreign import foreign_policy
 from optsched.rolling.memory import recalled
 from optsched.rolling.online import online_of
-from optsched.rolling.policy import AnyPolicy, Lasting, Policy, Settings, Trained
+from optsched.rolling.policy import AnyPolicy, Guarded, Lasting, Policy, Settings, Trained
 from optsched.rolling.policy import policy as named_policy
 from optsched.rolling.run import Again, Failure, OnFailure, ReplayRun
 from optsched.schedules.base import Schedule
@@ -159,6 +159,7 @@ def replay(
     doubt = acting.doubt(instance, forecast) if isinstance(acting, Trained) else None
     online = online_of(instance.problem)
     simulator = online.simulator(instance, period_s, named_forecast(forecast), seed)
+    told = {"guard": True} if isinstance(acting, Guarded) else {}
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)
@@ -185,7 +186,7 @@ def replay(
             bound=bound,
             seconds=spent + clock.elapsed_s(),
             seed=seed,
-            options=options | {"figures": run.counts.figures() | run.simulator.figures()},
+            options=options | told | {"figures": run.counts.figures() | run.simulator.figures()},
             message="; ".join(filter(None, said)) or None,
         )
 

@@ -78,3 +78,29 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert again.sha256 == held.sha256
     assert json.loads(str(np.load(tmp_path / "x.npz")["card"]))["name"] == "x"
     assert Trained({"a": np.arange(6.0).reshape(3, 2), "b": np.array(0.5)}, card("deferrable-scores")).sha256 != held.sha256
+
+
+def test_instances_are_in_place_of_a_scenario(tmp_path: Path, examples: Path) -> None:
+    done = run(
+        "train",
+        "osdec",
+        "--scenario",
+        "toy",
+        "--instance",
+        str(examples / "deferrable-small.json"),
+        "-o",
+        str(tmp_path / "x.npz"),
+    )
+    assert done.returncode == 2
+    assert "--instance is in place of a --scenario" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_guard_that_was_never_needed_is_in_the_table(tmp_path: Path) -> None:
+    """Its column says 0; without a guarded policy there is none."""
+    file = str(tmp_path / "x.json")
+    assert run("generate", "osdec", "--jobs", "6", "--horizon", "12", "--seed", "1", "-o", file).returncode == 0
+    shown = run("replay", file, "--policy", "osdec").stdout
+    assert "overruled" in shown
+    assert "let a rule decide" not in shown
+    assert "overruled" not in run("replay", file, "--policy", "osdec", "--no-guard").stdout
