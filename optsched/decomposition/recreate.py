@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from optsched.decomposition.pricing import Pricing
-from optsched.instances.base import Bools, Floats, Ints
+from optsched.decomposition.stretches import Stretches
 from optsched.problems.packing import NONE, Packing
 
 MOST_OUT, MOST_IN = 6, 5
@@ -24,12 +24,16 @@ class Recreate:
     """Ruins near a slot, recreated; a worse choice is kept at times, as a temperature says."""
 
     def __init__(self, pricing: Pricing, packing: Packing, rng: np.random.Generator) -> None:
-        self.pricing, self.packing, self.rng = pricing, packing, rng
+        self.pricing, self.rng = pricing, rng
         p = pricing.program
         self.size = p.demand * p.duration
         self.liked = np.where(np.isfinite(pricing.density), pricing.density * self.size, 0.0)
-        follows = (p.job[1:] == p.job[:-1]) & (p.place[1:] == p.place[:-1]) & (p.start[1:] == p.start[:-1] + 1)
-        self.follows = np.append(False, follows)  # the option before is the start before
+        self.priced, self.valued = Stretches(p, pricing.reduced), Stretches(p)
+        self.go_on(packing)
+
+    def go_on(self, packing: Packing) -> None:
+        """From another choice."""
+        self.packing = packing
         self.look()
 
     def look(self) -> None:
@@ -44,43 +48,40 @@ class Recreate:
     def around(self, slot: int, tries: int, temperature: float) -> None:
         """So many ruins of jobs that may run in a slot."""
         local = np.flatnonzero((self.pricing.first <= slot) & (slot < self.pricing.last))
-        for _ in range(tries if len(local) else 0):
-            self._once(local, slot, temperature)
+        if not len(local):
+            return
+        rng, regret = self.rng, np.cumsum(self.regret[local])
+        places = rng.integers(len(self.packing.residual_capacity), size=tries).tolist()
+        outs, ins = rng.integers(1, MOST_OUT + 1, size=tries).tolist(), rng.integers(MOST_IN + 1, size=tries).tolist()
+        for place, out, wanted in zip(places, outs, ins, strict=True):
+            here = local[(self.place[local] == place) & (self.begin[local] <= slot) & (slot < self.end[local])]
+            jobs = {*(here if len(here) <= out else rng.choice(here, out, replace=False)).tolist()}
+            if wanted and regret[-1] > 0:
+                drawn = np.searchsorted(regret, rng.random(wanted) * regret[-1], side="right")
+                jobs.update(local[drawn.clip(max=len(local) - 1)].tolist())
+            if self._once(sorted(jobs), temperature):
+                regret = np.cumsum(self.regret[local])
 
-    def _once(self, local: Ints, slot: int, temperature: float) -> None:
+    def _once(self, jobs: list[int], temperature: float) -> bool:
+        """Those out and in again; whether that is kept."""
         packing, rng = self.packing, self.rng
-        jobs = self._ruined(local, slot, int(rng.integers(len(packing.residual_capacity))))
         before = packing.value
-        old = [
-            (job, option) for job, option in zip(jobs.tolist(), packing.option[jobs].tolist(), strict=True) if option != NONE
-        ]
+        old = [(job, option) for job in jobs if (option := int(packing.option[job])) != NONE]
         for job, _ in old:
             packing.remove(job)
         drawn = rng.random()
-        insert = self._flush if drawn < FLUSH else self._valued if drawn < FLUSH + VALUE else self._priced
-        new = [job for job in jobs[np.argsort(self._rank(jobs))].tolist() if insert(job)]
+        flush, by = drawn < FLUSH, self.valued if FLUSH <= drawn < FLUSH + VALUE else self.priced
+        new = [job for job in self._order(jobs) if by.insert_best(packing, job, flush)]
         if packing.value >= before + temperature * math.log(1.0 - rng.random()):
-            for job in jobs.tolist():
+            for job in jobs:
                 self._note(job)
-            return
+            return True
         for job in new:
             packing.remove(job)
         for _, was in old:
             packing.insert(was, 0.0)
         packing.value = before
-
-    def _ruined(self, local: Ints, slot: int, place: int) -> Ints:
-        """Some that run in that slot there, and of the others some, drawn by what they lose."""
-        rng, at = self.rng, self.place[local]
-        here: Ints = local[(at == place) & (self.begin[local] <= slot) & (slot < self.end[local])]
-        out, wanted = int(rng.integers(1, MOST_OUT + 1)), int(rng.integers(MOST_IN + 1))
-        if len(here) > out:
-            here = rng.choice(here, out, replace=False)
-        regret = np.where(at == place, 0.0, self.regret[local])
-        if wanted and (total := float(regret.sum())) > 0:
-            there = local[np.searchsorted(np.cumsum(regret), rng.random(wanted) * total, side="right").clip(max=len(local) - 1)]
-            here = np.unique(np.concatenate([here, there]))
-        return here
+        return False
 
     def _note(self, job: int) -> None:
         """Where the job is now."""
@@ -92,31 +93,14 @@ class Recreate:
         self.end[job] = p.start[option] + p.duration[job]
         self.regret[job] = self.pricing.earns[job] - self.pricing.reduced[option]
 
-    def _priced(self, job: int) -> bool:
-        return self.packing.insert_best(job, self.pricing.reduced[self.packing.options(job)])
-
-    def _valued(self, job: int) -> bool:
-        return self.packing.insert_best(job)
-
-    def _flush(self, job: int) -> bool:
-        """At the best priced of the starts from which it could not begin one slot earlier, or later, as things stand."""
-        some = self.packing.options(job)
-        return self.packing.insert_best(job, self.pricing.reduced[some], lambda fits: _ends(fits, self.follows[some]))
-
-    def _rank(self, jobs: Ints) -> Floats:
-        rule = self.rng.random()
+    def _order(self, jobs: list[int]) -> list[int]:
+        """In which they come back: by lot, the largest first, or those that earn most, a unit or in all."""
+        rule, some = self.rng.random(), np.array(jobs, dtype=np.int64)
         if rule < 0.2:
-            return self.rng.random(len(jobs))
-        if rule < 0.5:
-            return -self.size[jobs]
-        noise = self.rng.uniform(0.7, 1.3, len(jobs))
-        return -noise * (self.pricing.density[jobs] if rule < 0.75 else self.liked[jobs])
-
-
-def _ends(fits: Bools, follows: Bools) -> Bools:
-    """Of each run of starts that fit, the first and the last."""
-    first, last = fits.copy(), fits.copy()
-    joined = fits[1:] & fits[:-1] & follows[1:]
-    first[1:] &= ~joined
-    last[:-1] &= ~joined
-    return first | last
+            rank = self.rng.random(len(some))
+        elif rule < 0.5:
+            rank = -self.size[some]
+        else:
+            rank = -self.rng.uniform(0.7, 1.3, len(some)) * (self.pricing.density[some] if rule < 0.75 else self.liked[some])
+        found: list[int] = some[np.argsort(rank)].tolist()
+        return found

@@ -197,7 +197,7 @@ class Search:
             self.rounds += 1
             if self.rounds % 20 == 0:  # rounding of many small steps
                 packing = Packing(self.program, packing.chosen)
-                recreate = Recreate(pricing, packing, self.rng)
+                recreate.go_on(packing)
                 self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
         return word
 

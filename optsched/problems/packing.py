@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
@@ -81,21 +79,12 @@ class Packing:
             return np.where(added > 0, -np.inf, p.value[some])
         return np.asarray(p.value[some] - p.overload_price * added)
 
-    def insert_best(self, job: int, score: Floats | None = None, allowed: Callable[[Bools], Bools] | None = None) -> bool:
-        """Choose the option of most net value, or of most `score` among those that add something; whether the job has one.
-
-        Parameters
-        ----------
-        allowed : which of the options that add something may be chosen.
-        """
+    def insert_best(self, job: int, score: Floats | None = None) -> bool:
+        """Choose the option of most net value, or of most `score` among those that add something; whether the job has one."""
         if self._begins[job] == self._begins[job + 1]:
             return False
         net = self.net(job)
-        if score is None and allowed is None:
-            liked = net
-        else:
-            adds = net > 0
-            liked = np.where(adds if allowed is None else allowed(adds), net if score is None else score, -np.inf)
+        liked = net if score is None else np.where(net > 0, score, -np.inf)
         best = int(liked.argmax())
         if not net[best] > 0 or liked[best] == -np.inf:
             return False

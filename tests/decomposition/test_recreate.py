@@ -8,11 +8,12 @@ import pytest
 from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
-from optsched.decomposition.recreate import Recreate, _ends
+from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.stretches import Stretches
 from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.generators import masac, osdec
 from optsched.monitor import Monitor
-from optsched.problems.packing import Packing
+from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.registry import family_of
 from optsched.stop import Clock
@@ -31,13 +32,42 @@ def priced(family: str, seed: int) -> tuple[TimeIndexedProblem, Pricing, Packing
     return program, pricing, Packing(program, serial_sgs(program, pricing.order(), pricing.reduced))
 
 
-def test_ends_of_runs_of_starts() -> None:
-    """Places with starts 0 to 4 and 0 to 3: one fits at 1 to 3, the other at 0, 1 and 3; a run of one start is both ends."""
-    fits = np.array([0, 1, 1, 1, 0, 1, 1, 0, 1], dtype=bool)
-    follows = np.array([0, 1, 1, 1, 1, 0, 1, 1, 1], dtype=bool)
-    assert np.flatnonzero(_ends(fits, follows)).tolist() == [1, 3, 5, 6, 8]
-    everywhere = np.ones(9, dtype=bool)
-    assert np.flatnonzero(_ends(everywhere, follows)).tolist() == [0, 4, 5, 8]
+@pytest.mark.parametrize("flush", [False, True])
+@pytest.mark.parametrize("by_value", [False, True])
+@pytest.mark.parametrize("family", PROGRAMS)
+def test_the_best_start_is_found_stretch_by_stretch(family: str, by_value: bool, flush: bool) -> None:
+    """As of all options at once, on packings that are full, half full and empty; flush: none fits one slot before, or after."""
+    program, pricing, packing = priced(family, 1)
+    stretches = Stretches(program, None if by_value else pricing.reduced)
+    rng = np.random.default_rng(0)
+    found = 0
+    for leaves in (0.0, 0.3, 1.0):
+        for job in np.flatnonzero((packing.option != NONE) & (rng.random(len(packing.option)) < leaves)).tolist():
+            packing.remove(job)
+        for job in np.flatnonzero(packing.option == NONE).tolist():
+            some, net = packing.options(job), packing.net(job)
+            score = net if by_value else pricing.reduced[some]
+            may = net > 0
+            if flush:
+                at = {
+                    (p, s): i for i, (p, s) in enumerate(zip(program.place[some], program.start[some], strict=True)) if may[i]
+                }
+                may = np.array(
+                    [
+                        may[i] and not ({(p, s - 1), (p, s + 1)} <= at.keys())
+                        for i, (p, s) in enumerate(zip(program.place[some], program.start[some], strict=True))
+                    ],
+                    dtype=bool,
+                )
+            inserted = stretches.insert_best(packing, job, flush)
+            assert inserted == may.any()
+            if inserted:
+                found += 1
+                option = int(packing.option[job]) - some.start
+                assert may[option]
+                assert score[option] == score[may].max()
+                packing.remove(job)
+    assert found > 20
 
 
 @pytest.mark.parametrize("family", PROGRAMS)
