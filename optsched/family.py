@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol
 
 from optsched.errors import OptschedError
 from optsched.instances.base import I, I_contra
@@ -51,9 +51,12 @@ class Family(ABC, Generic[I, S]):
     ----------
     name
         As in ``"problem"`` of the family's files.
+    trouble_only_costs
+        Whether no outage and no cancelled job makes the best history better: then a bound without them holds with them.
     """
 
     name: str
+    trouble_only_costs: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self
 
 from pydantic import Field, PrivateAttr, SerializeAsAny
 
@@ -25,7 +25,7 @@ from optsched.certificate import (
 )
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
-from optsched.instances.base import Data, Instance, NonNegative
+from optsched.instances.base import Data, Instance
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
@@ -39,6 +39,7 @@ __all__ = ["Proof", "Result", "Termination", "beats", "certified", "load_result"
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
+Price = Annotated[float, Field(ge=0)]  # of a unit: penalties over tiny units are larger than what an instance may say
 UNPROVEN = ("gap_limit", "iteration_limit", "completed")  # words that give way to a proof
 KEPT_DUALS = 20_000  # rows; more are not written to the file
 
@@ -111,7 +112,7 @@ class Result(Data, Generic[S_co]):
     incumbents: tuple[tuple[float, float | None, float | None], ...] = ()
     versions: dict[str, str]
     schedule: SerializeAsAny[S_co] | None
-    shadow_prices: dict[str, tuple[NonNegative, ...]] | None = None
+    shadow_prices: dict[str, tuple[Price, ...]] | None = None
     proof: Proof | None = None
     digest: str | None = None
     _origin: Origin = PrivateAttr(default_factory=Origin)

@@ -208,3 +208,24 @@ def test_small_objectives_are_compared_relatively(examples: Path, tmp_path: Path
     assert result.objective is not None
     tampered = result.model_copy(update={"objective": result.objective * (1 + 3e-6), "digest": None})
     assert tampered.verify(instance)
+
+
+def test_prices_may_be_larger_than_what_an_instance_says() -> None:
+    """A penalty of 1e15 over a job that is a millionth of the capacity."""
+    job = {"id": "j", "submitted": 0, "duration": 1, "ncu": 3.3e-06}
+    penalties = {"delay_penalty_per_ncu_h": 1, "daily_fraction": 0, "unfinished_penalty_per_ncu_h": 1e15}
+    free = {
+        "carbon_kg_per_kwh": [0],
+        "inflexible_ncu": [4.95],
+        "idle_kw": 0,
+        "kw_per_ncu": 0,
+        "carbon_price": 0,
+        "delay_limit_slots": 0,
+    }
+    instance = optsched.vcc.Instance.from_dict(
+        {"name": "dear", "slot_s": 86400, "capacity_ncu": 3.3, "daily_penalty_per_ncu_h": 1e9, "jobs": [job]} | free | penalties
+    )
+    found = optsched.solve(instance, "fluid")
+    assert found.shadow_prices is not None
+    assert max(map(max, found.shadow_prices.values())) > 1e12
+    assert found.verify(instance) == []

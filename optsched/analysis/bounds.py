@@ -84,12 +84,14 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
 
 
 def _disturbed_bound(instance: Instance) -> Bound | None:
-    """That of whoever knows everything, where what goes wrong can only cost.
+    """That of whoever knows everything, where what goes wrong can only cost; None where it may save something.
 
     Of a cost, for the jobs that nobody cancels: the runs of the others and those that are cut short add to it. Of a profit,
     with the capacity that there is: runs that are cut short earn nothing, but what power brings whose price is negative.
     """
     own, events = family_of(instance), events_of(instance)
+    if not own.trouble_only_costs and events is not None and (events.outages or events.cancellations):
+        return None
     beside = getattr(instance, "paid_for_use", 0.0)
     if instance.sense == "minimize":
         gone = set() if events is None else {cancelled.job for cancelled in events.cancellations}

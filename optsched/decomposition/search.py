@@ -65,6 +65,8 @@ class Search:
             self._offer(start)
         self.dual = self._price(prices)
         self.proven = self._settled(self.dual)
+        if not len(self.program):  # nothing can be chosen
+            return self._over() or "completed"
         pricing = Pricing(self.program, self.dual)
         for choice in (self._ordered, self._relaxed):
             if not self._over():

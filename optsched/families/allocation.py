@@ -29,6 +29,7 @@ class Allocation(Family[AllocationInstance, Decided]):
     name = "allocation"
     instance = AllocationInstance
     schedules = (AllocationSchedule, AllocationHistory)
+    trouble_only_costs = True
 
     def evaluate(self, instance: AllocationInstance, schedule: Decided) -> Evaluation:
         """The proxy of a snapshot, or the realised cost of a history."""

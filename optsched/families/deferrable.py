@@ -30,6 +30,7 @@ class Deferrable(Family[DeferrableInstance, DeferrableSchedule]):
     name = "deferrable"
     instance = DeferrableInstance
     schedules = (DeferrableSchedule,)
+    trouble_only_costs = True
 
     def evaluate(self, instance: DeferrableInstance, schedule: DeferrableSchedule) -> Evaluation:
         """Core-slots run, less delay and overload."""

@@ -30,6 +30,7 @@ class Geo(Family[GeoInstance, GeoSchedule]):
     name = "geo"
     instance = GeoInstance
     schedules = (GeoSchedule,)
+    trouble_only_costs = True
 
     def evaluate(self, instance: GeoInstance, schedule: GeoSchedule) -> Evaluation:
         """Utility: revenue less energy, carbon and transfers."""

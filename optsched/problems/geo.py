@@ -30,6 +30,7 @@ def time_indexed(instance: GeoInstance) -> tuple[TimeIndexedProblem, Ints]:
     usd = kwh * instance.price / 1000
     grams = usd_per_g * kwh * instance.carbon
     per_slot = hours * instance.gpu_revenue_usd_per_h - (1 - beta) * (usd + grams)
+    per_slot = np.where(instance.capacity > 0, per_slot, 0.0)  # nobody runs there
     # a dear slot must not cost the others their digits: sums in the widest floats that there are
     worth = np.zeros((len(instance.sites), horizon + 1), dtype=np.longdouble)
     np.cumsum(per_slot, axis=1, dtype=np.longdouble, out=worth[:, 1:])

@@ -196,3 +196,37 @@ def test_relaxed_firsts_bracket_the_optimum(seed: int) -> None:
     noise = 1e-9 * max(1.0, abs(best.objective))
     assert found.bound <= best.objective + noise <= found.objective + 2 * noise
     assert found.verify(instance) == []
+
+
+def sites_of(horizon: int, sites: list[dict[str, Any]], jobs: list[dict[str, Any]], **fields: float) -> Instance:
+    """Where GPUs earn nothing and nothing moves."""
+    signals = [{"carbon_g_per_kwh": [0.0] * horizon, "pue": 1.0, **site} for site in sites]
+    still = {"submitted": 0, "gpus": 1, "duration": 1, "slack": 2, "data_gb": 0, "model_gb": 0}
+    free = {"gpu_revenue_usd_per_h": 0, "carbon_price_usd_per_t": 0, "network_kwh_per_gb": 0, "links": []}
+    named = [{"id": f"j{k}"} | still | job for k, job in enumerate(jobs)]
+    return optsched.geo.Instance.from_dict(
+        {"name": "harsh", "slot_s": 3600, "signal_slot_s": 3600, "horizon": horizon, "sites": signals, "jobs": named}
+        | free
+        | fields
+    )
+
+
+@pytest.mark.parametrize("price", [1.0, 1e12])
+def test_where_no_job_can_run_nothing_is_optimal(price: float) -> None:
+    """However large the sums that bound it."""
+    sites = [{"id": "a", "gpus": 1_000_000, "price_usd_per_mwh": [price]}, {"id": "b", "gpus": 0, "price_usd_per_mwh": [price]}]
+    instance = sites_of(1, sites, [{"source": "b", "gpus": 3}], gpu_power_kw=1e6, idle_power_ratio=1)
+    for method in ("auto", "decomposition"):
+        found = optsched.solve(instance, method, time_limit=20)
+        assert found.best.starts == ()
+        assert found.bound == found.objective
+
+
+def test_slots_that_nobody_can_use_cost_no_digits() -> None:
+    """Power that is paid for in two slots, 7e-12 USD by hand, beside two without GPUs in which it is dear beyond measure."""
+    site = {"id": "a", "gpus": [0, 0, 1, 2], "price_usd_per_mwh": [1e9, 1e9 / 3, -1e-9, -3e-9]}
+    instance = sites_of(4, [site], [{"source": "a", "submitted": 2}] * 3, gpu_power_kw=1, idle_power_ratio=0)
+    for method in ("exact", "decomposition"):
+        found = optsched.solve(instance, method, time_limit=20)
+        assert found.objective == pytest.approx(7e-12, rel=1e-9)
+        assert found.solution == "optimal"

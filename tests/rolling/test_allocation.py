@@ -213,3 +213,18 @@ def test_look_ahead_counts_what_it_decodes() -> None:
         kinds = {node.id: (node.gpu_type, node.gpus) for node in instance.nodes}
         before, after = (sorted((a.job, kinds[a.node], a.gpus) for a in s.assignments) for s in (schedule, model.decode()))
         assert before == after
+
+
+def test_short_jobs_at_large_times() -> None:
+    """Seconds since 1970, or 1e9 of them after a first job: what float64 cannot tell of so late a time breaks no rule."""
+    node = {"id": "n", "gpu_type": "T", "gpus": 1}
+    for first_s, second_s, time_s in ((0.0, 1e9, 1e-3), (1.7e9, 1.7e9 + 0.3, 0.05)):
+        jobs = [
+            {"id": name, "submit_s": at, "due_s": at + 1, "weight_per_s": 1, "time_s": {"T": [takes]}}
+            for name, at, takes in (("x", first_s, 5.0), ("y", second_s, time_s))
+        ]
+        kinds = {"T": {"node_cost_per_h": [1]}}
+        fields = {"now_s": 0, "scheduling_interval_s": 300, "postponement_penalty": 100, "gpu_types": kinds, "nodes": [node]}
+        instance = optsched.allocation.Instance.from_dict({"name": "late", "currency": "EUR", "jobs": jobs} | fields)
+        for policy in ("fifo", "rolling"):
+            assert optsched.replay(instance, policy).verify(instance) == []

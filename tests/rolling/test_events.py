@@ -351,3 +351,15 @@ def test_three_days_killed_thirty_times(family: str, tmp_path: Path) -> None:
     result = optsched.load_result(tmp_path / "r.json")
     assert (result.schedule, result.objective) == (whole.schedule, whole.objective)
     assert optsched.check(instance, result) == []
+
+
+def test_trouble_may_save_something_in_vcc() -> None:
+    """A job that does not fit into the tenth that is left holds the queue up: neither carbon nor a penalty, nor a bound."""
+    job = {"id": "j", "submitted": 0, "duration": 2, "ncu": 0.5}
+    fields = {"carbon_kg_per_kwh": [1], "inflexible_ncu": [0], "daily_penalty_per_ncu_h": 10, "jobs": [job]}
+    truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 1} | fields)
+    assert quick_bound(truth) is not None
+    less = disturbed(truth, Events(outages=(Outage(kind="less", at_s=0.0, share=0.1),)))
+    assert optsched.replay(less, "uncapped").objective == 0.0
+    assert quick_bound(less) is None
+    assert quick_bound(disturbed(truth, Events(estimates="user"))) is not None
