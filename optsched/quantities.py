@@ -88,6 +88,8 @@ def read_gap(value: object) -> float:
     share = _number(text[:-1] if text is not None and percent else value)
     if share is None:
         raise OptschedError(f"{value!r} is no gap: write 0.01, or 1%, for one per cent")
+    if not share >= 0:
+        raise OptschedError(f"gap must be a number from 0 on, got {value}")
     if percent:
         return share / 100
     if text is not None and share >= 1:

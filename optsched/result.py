@@ -25,7 +25,7 @@ from optsched.certificate import (
 )
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
-from optsched.instances.base import Data, Instance
+from optsched.instances.base import LARGEST, Data, Instance
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
@@ -39,7 +39,7 @@ __all__ = ["Proof", "Result", "Termination", "beats", "certified", "load_result"
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
-Price = Annotated[float, Field(ge=0)]  # of a unit: penalties over tiny units are larger than what an instance may say
+Price = Annotated[float, Field(ge=0, le=1e15 * LARGEST)]  # of a unit: a penalty over a tiny one
 UNPROVEN = ("gap_limit", "iteration_limit", "completed")  # words that give way to a proof
 KEPT_DUALS = 20_000  # rows; more are not written to the file
 

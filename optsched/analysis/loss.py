@@ -46,6 +46,7 @@ def loss(table: pd.DataFrame) -> pd.DataFrame:
         if moved.empty:
             return
         low, high = interval(moved.to_numpy()) or (None, None)
+        low = max(0.0, low) if begin is None and low is not None else low  # a gap is never less
         told: dict[str, object] = {"step": word, "name": name, "forecast": forecast, "instances": len(moved)}
         rows.append(told | {"mean": float(moved.mean()), "low": low, "high": high})
 

@@ -135,7 +135,7 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         own = gaps[name].dropna()
         pair = (gaps[order[0]] - gaps[name]).dropna()
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
-        low = None if low is None else max(0.0, low)  # a gap is never less
+        low, high = (None if end is None else min(max(0.0, end), 1.0) for end in (low, high))  # as a gap is, and counts
         below, above = interval(pair.to_numpy(), resamples, seed) or (None, None)
         times = _multiples((logs[name] - logs[order[0]])[pair.index].to_numpy(), resamples, seed)
         count = int(there[name].sum())

@@ -192,6 +192,8 @@ def command(
         runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,), lay)
         return compared("replay", runs, told, Wanted([] if output is None else [output], as_json, besides=history))
     (seed,) = drawn
+    if no_bound and wanted is not None:
+        raise OptschedError("--bound and --no-bound contradict each other: give one of the two")
     instance_file = instance_files[0]
     bound_file = None if no_bound or wanted in (None, ASKED) or _number(wanted) is not None else wanted
     _input.once(instance_file, history, events, bound_file)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from optsched.errors import OptschedError
 from optsched.family import Heuristic
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
@@ -21,7 +22,13 @@ def uncapped_cap(instance: VccInstance) -> Floats:
 
 def constant_cap(instance: VccInstance, cap: float = 0.1) -> Floats:
     """The same cap in every slot."""
-    return np.full(instance.horizon, min(1.0, cap))
+    return np.full(instance.horizon, _share("cap", cap))
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise OptschedError(f"{name} is a share of the capacity, from 0 to 1, got {value:g}")
+    return value
 
 
 def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02, *, slots: int | None = None) -> Floats:

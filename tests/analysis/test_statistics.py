@@ -166,3 +166,10 @@ def test_many_instances_and_seeds() -> None:
     assert steps["solver"].iloc[0] + steps["online", "rolling"] + steps["forecast", "rolling"] == pytest.approx(noisy)
     assert len(draw_profile(found).axes) == 2
     assert draw_gaps_over_time(found, results).axes
+
+
+def test_an_interval_of_gaps_is_one_of_gaps() -> None:
+    """Between none and the whole, as they count in means."""
+    found = summary(table(*((name, "m", 0, gap) for name, gap in (("a", 0.0), ("b", 1.0), ("c", 1.0), ("d", 0.1)))))
+    low, high = found[["low", "high"]].iloc[0]
+    assert 0.0 == low < found["mean"].iloc[0] < high == 1.0

@@ -86,3 +86,10 @@ def test_interrupted_with_the_points_so_far(examples: Path, tmp_path: Path) -> N
     told = json.loads(output.read_text())
     assert told["ended"] == "interrupted"
     assert told["points"]
+
+
+@pytest.mark.parametrize("gap", ["nan", "-1%", "-0.1"])
+def test_a_gap_is_a_number_from_0_on(examples: Path, gap: str) -> None:
+    done = run("pareto", examples / "deferrable-small.json", f"--gap={gap}")
+    assert done.returncode == 2
+    assert f"gap must be a number from 0 on, got {gap}" in done.stderr

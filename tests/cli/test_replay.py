@@ -290,3 +290,16 @@ def test_where_not_even_the_most_needed_fits_it_is_stacked(examples: Path) -> No
     assert ["Raises", "*"] in lines
     assert ["fallbacks", "3"] in lines
     assert any(line[:1] == ["total"] and line[-1] == "(3)" for line in lines)
+
+
+def test_a_bound_or_none(examples: Path) -> None:
+    done = run("replay", examples / "deferrable-small.json", "--policy", "fifo", "--bound", "600", "--no-bound")
+    assert "--bound and --no-bound contradict each other" in one_line(done)
+
+
+def test_no_nodes_is_one_line(examples: Path, tmp_path: Path) -> None:
+    """Whatever is worked out first."""
+    raw = json.loads((examples / "armida.json").read_text()) | {"nodes": []}
+    (tmp_path / "x.json").write_text(json.dumps(raw))
+    for words in ([], ["--no-bound"]):
+        assert "fits on no node" in one_line(run("replay", tmp_path / "x.json", "--policy", "fifo", *words))

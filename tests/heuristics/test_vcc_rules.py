@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from optsched.errors import OptschedError
 from optsched.heuristics.vcc import HEURISTICS, constant_cap, threshold_cap, uncapped_cap
 from optsched.referee import check
 from tests.oracle import tiny
@@ -37,7 +38,8 @@ def test_constant_and_uncapped() -> None:
     instance = carbon([1, 2, 3])
     assert uncapped_cap(instance).tolist() == [1, 1, 1]
     assert constant_cap(instance, 0.3).tolist() == [0.3] * 3
-    assert constant_cap(instance, 7.0).tolist() == [1, 1, 1]
+    with pytest.raises(OptschedError, match="cap is a share of the capacity, from 0 to 1, got 7"):
+        constant_cap(instance, 7.0)
     assert threshold_cap(instance, 0.0, 7.0).tolist() == [1, 1, 1]
 
 

@@ -362,4 +362,4 @@ def test_trouble_may_save_something_in_vcc() -> None:
     less = disturbed(truth, Events(outages=(Outage(kind="less", at_s=0.0, share=0.1),)))
     assert optsched.replay(less, "uncapped").objective == 0.0
     assert quick_bound(less) is None
-    assert quick_bound(disturbed(truth, Events(estimates="user"))) is not None
+    assert quick_bound(disturbed(truth, Events(estimates="noisy:0.3"))) is not None
