@@ -86,7 +86,13 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     _input.once(*files, wanted.besides)
     targets = table_files(wanted.outputs, (*files, wanted.besides))
     pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
-    instances = [runs.lay(_input.instance(file)) for file in files]
+    read = {file: runs.lay(_input.instance(file)) for file in files}
+    first = {instance.sha256: file for file, instance in reversed(read.items())}
+    for file, instance in read.items():
+        if file != first[instance.sha256]:
+            warn(f"{file} is the instance of {first[instance.sha256]}: it counts once")
+    files = tuple(file for file in files if file in first.values())
+    instances = [read[file] for file in files]
     kept: list[tuple[str, Result]] = []
     place = None if wanted.folder is None else made(wanted.folder)
     stopped = False

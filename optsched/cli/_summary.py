@@ -70,6 +70,9 @@ def show_remarks(out: Console, table: pd.DataFrame) -> None:
     from optsched.rolling.loop import GUARDED
 
     table = table[table["objective"].notna()]
+    if {"proxy", "realised"} <= {*table["objective_kind"].dropna()}:
+        say(out, "of allocation, methods have a snapshot's proxy, of the jobs that are known, and policies what all have cost:")
+        say(out, "each has a bound of its own, and they are not to be compared")
     for name, part in table.groupby("name", sort=False):
         if times := int(part["overruled"].fillna(0).sum()):
             decided, held = int(part["decisions"].fillna(0).sum()), int((part["overruled"] > 0).sum())

@@ -93,7 +93,8 @@ def command(
     if workers is not None and scheduler is not None:
         raise OptschedError("--workers are processes of this machine, --scheduler has its own")
     if dry_run:
-        say(console(), f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}; nothing was run")
+        most = f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}"
+        say(console(), f"{most}, less those of methods that a family does not have; nothing was run")
         return 0
     store = Store(kept)
     try:

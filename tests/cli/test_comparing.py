@@ -206,3 +206,21 @@ def test_a_method_of_one_family_among_several(examples: Path, tmp_path: Path) ->
     assert tables[1].read_text().count("\n") == 6
     assert "tetris is not there for geo" in done.stderr
     assert "no method 'no-such'" in one_line(run("compare", *files, "--methods", "greedy,no-such"))
+
+
+def test_proxies_and_what_was_realised_are_told_apart(examples: Path) -> None:
+    words = "they are not to be compared"
+    both = run("compare", str(examples / "armida.json"), "--methods", "greedy", "--policies", "fifo")
+    assert words in both.stdout
+    assert words not in run("compare", str(examples / "armida.json"), "--policies", "fifo,edf").stdout
+
+
+def test_a_copy_counts_once(examples: Path, tmp_path: Path) -> None:
+    """As a file that is named twice does."""
+    copy = tmp_path / "copy.json"
+    copy.write_bytes((examples / "deferrable-small.json").read_bytes())
+    done = run("compare", str(examples / "deferrable-small.json"), str(copy), "--methods", "fifo", "--json")
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 1
+    assert "copy.json is the instance of" in done.stderr
+    assert "it counts once" in done.stderr
