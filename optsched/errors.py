@@ -12,15 +12,9 @@ class OptschedError(Exception):
 
     exit_code = 2
 
-    def __reduce__(self) -> tuple[Callable[..., OptschedError], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...], dict[str, object]]:
         """Workers send it back, whatever its class is made from."""
-        return _again, (type(self), self.args, self.__dict__)
-
-
-def _again(kind: type[OptschedError], args: tuple[object, ...], told: dict[str, object]) -> OptschedError:
-    found = kind.__new__(kind, *args)
-    found.__dict__.update(told)
-    return found
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class InputError(OptschedError):

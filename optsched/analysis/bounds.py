@@ -9,7 +9,7 @@ from optsched.certificate import beats, relative_gap, settled
 from optsched.errors import OptschedError
 from optsched.exact import Exact
 from optsched.instances.base import Instance
-from optsched.instances.events import events_of
+from optsched.instances.events import Events, events_of
 from optsched.judging import bound_of
 from optsched.methods import Method
 from optsched.portfolio import Auto
@@ -63,8 +63,8 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     clock = Clock()
     found: list[Bound] = []
     own = family_of(instance)
-    if events_of(instance) is not None:
-        return _disturbed_bound(instance)
+    if (events := events_of(instance)) is not None:
+        return _disturbed_bound(instance, events)
     made = None if own.is_time_indexed or has_proxy(instance) else own.bounding().get("decomposition")
     try:
         if made is not None and seconds > LEAST:
@@ -83,18 +83,18 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     return tighter(found, key=lambda bound: bound.value) if found else None
 
 
-def _disturbed_bound(instance: Instance) -> Bound | None:
+def _disturbed_bound(instance: Instance, events: Events) -> Bound | None:
     """That of whoever knows everything, where what goes wrong can only cost; None where it may save something.
 
     Of a cost, for the jobs that nobody cancels: the runs of the others and those that are cut short add to it. Of a profit,
     with the capacity that there is: runs that are cut short earn nothing, but what power brings whose price is negative.
     """
-    own, events = family_of(instance), events_of(instance)
-    if not own.trouble_only_costs and events is not None and (events.outages or events.cancellations):
+    own = family_of(instance)
+    if not own.trouble_only_costs and (events.outages or events.cancellations):
         return None
     beside = getattr(instance, "paid_for_use", 0.0)
     if instance.sense == "minimize":
-        gone = set() if events is None else {cancelled.job for cancelled in events.cancellations}
+        gone = {cancelled.job for cancelled in events.cancellations}
         jobs = tuple(job for job in getattr(instance, "jobs", ()) if job.id not in gone)
         instance = instance.model_copy(update={"jobs": jobs, "events": None})
     value = own.clairvoyant(instance)

@@ -197,11 +197,11 @@ def tune(
         raise OptschedError(f"{both!r} is both in training and in test: its gain there would mean nothing")
     if not train or not test or len({instance.problem for instance in (*train, *test)}) > 1:
         raise OptschedError("tuning needs instances to train on and others to test on, all of one family")
-    run(
-        train[0], {option: axis.first for option, axis in axes.items()}, seeds[0]
-    )  # what is no option, or no such name, is told before the search
     if not axes:
         raise OptschedError("nothing to search: name an option and its range, as --option NAME=1..100")
+    run(
+        train[0], {option: axis.first for option, axis in axes.items()}, seeds[0]
+    )  # what is no option is told before the search
     known, held = (_objectives(run, {}, part, seeds) for part in (train, test))
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), direction="maximize")

@@ -86,22 +86,22 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     _input.once(*files, wanted.besides)
     targets = table_files(wanted.outputs, (*files, wanted.besides))
     pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
-    read = {file: runs.lay(_input.instance(file)) for file in files}
-    first = {instance.sha256: file for file, instance in reversed(read.items())}
-    for file, instance in read.items():
-        if file != first[instance.sha256]:
-            warn(f"{file} is the instance of {first[instance.sha256]}: it counts once")
-    files = tuple(file for file in files if file in first.values())
-    instances = [read[file] for file in files]
+    instances: list[Instance] = []
+    by_sha256: dict[str, str] = {}
+    for file in files:
+        instance = runs.lay(_input.instance(file))
+        if (first := by_sha256.setdefault(instance.sha256, file)) == file:
+            instances.append(instance)
+        else:
+            warn(f"{file} is the instance of {first}: it counts once")
     kept: list[tuple[str, Result]] = []
     place = None if wanted.folder is None else made(wanted.folder)
     stopped = False
     total = len(instances) * len(runs.seeds) * (len(runs.methods) + len(runs.policies) * len(runs.forecasts))
-    by_name = {instance.sha256: file for file, instance in zip(files, instances, strict=True)}
     with live(verb, wanted.as_json) as tell:
 
         def keep(result: Result) -> None:
-            kept.append((by_name[result.instance.sha256], result))
+            kept.append((by_sha256[result.instance.sha256], result))
             tell(f"{len(kept)} of {total} runs, {result.instance.name}: {result.method}")
 
         try:

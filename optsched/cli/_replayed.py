@@ -109,11 +109,11 @@ def _columns(instance: Instance, results: Sequence[Result], bound: Bound | None,
     table.append(Cells(f"total {instance.unit}", (*totals, *last[1])))
     if bound is not None:
         table.append(column("gap", [percent(r.gap) if ours else "-" for r, ours in zip(results, own, strict=True)]))
+    guarded = any(result.options.get("guard") for result in results)
     for name in figures[0]:
         if name.startswith("decision_s") or (metrics and name in HEADS):
             continue
-        needed = name in ("fallbacks", "out_of_time") and any(f[name] for f in figures)
-        needed |= name == "overruled" and any(f[name] or r.options.get("guard") for f, r in zip(figures, results, strict=True))
+        needed = guarded if name == "overruled" else name in ("fallbacks", "out_of_time") and any(f[name] for f in figures)
         if name not in ("out_of_time", "overruled") or needed:
             table.append(column(name, [_figure(name, f[name]) for f in figures], 0 if needed else 3))
     table.append(column("s/decision", [f"{f['decision_s_median']:.3f}" for f in figures], 4))

@@ -83,11 +83,11 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
             click.echo(json.dumps({"file": output, "curve": str(curve_of(output)), "card": card.model_dump(mode="json")}))
             return
         first, best = run.scores[0][1], run.score
-        stopped = "" if learning.steps >= steps else f"stopped after {learning.steps:,} of {steps:,} steps, --resume goes on; "
+        ended = "" if learning.steps >= steps else f"stopped after {learning.steps:,} of {steps:,} steps, --resume goes on; "
         if before >= steps:
-            stopped = f"nothing more was learned: {before:,} steps had been, --steps larger than that goes on; "
+            ended = f"nothing more was learned: {before:,} steps had been, --steps larger than that goes on; "
         click.echo(
-            f"{output}: {stopped}best validation {best:.5g} ({lesson.score}) after {card.best:,} steps, "
+            f"{output}: {ended}best validation {best:.5g} ({lesson.score}) after {card.best:,} steps, "
             f"{first:.5g} before any; {Path(curve_of(output)).name} has the curve",
             err=True,
         )

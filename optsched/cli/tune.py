@@ -23,6 +23,7 @@ from optsched.quantities import read_seeds
 
 if TYPE_CHECKING:
     from optsched.analysis.tune import Axis, Gain, Tuned
+    from optsched.instances import Instance
 
 EPILOG = """\b
 Examples:
@@ -81,6 +82,7 @@ def command(
     target = None if output is None else tried(output, inputs=[*files[0], *files[1]], ends=JSON)
     train, test = ([_input.instance(file) for file in part] for part in files)
     with aside(as_json):
+        _known(name, online, train[0])
         axes = _axes(name, options, online, train[0].problem)
         run = replaying(name) if online else solving(name, time_limit)
         with live("tune", as_json) as tell:
@@ -131,6 +133,24 @@ def _json(name: str, found: Tuned) -> dict[str, object]:
 
 def _files(patterns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(file for pattern in patterns for file in (sorted(glob(pattern)) or [pattern])))
+
+
+def _known(name: str, online: bool, instance: Instance) -> None:
+    """Refuse a name before anything is searched, or said of its options.
+
+    Raises
+    ------
+    OptschedError
+        Nobody of that name.
+    """
+    from optsched.methods import method
+    from optsched.rolling.loop import prepared
+    from optsched.rolling.policy import Settings
+
+    if online:
+        prepared(instance, name, Settings())
+    else:
+        method(name, instance.problem)
 
 
 def _axes(name: str, options: Sequence[str], online: bool, problem: str) -> dict[str, Axis]:

@@ -59,25 +59,37 @@ class Packing:
 
     def net(self, job: int) -> Floats:
         """What each option of a job (now left out) would add to the objective; minus infinity where it does not fit."""
-        p, some = self.program, self.options(job)
-        demand, duration, first = self._demand[job], self._duration[job], self._first[job]
-        room = self.residual_capacity[:, first : self._last[job]]
-        if p.overload_price is None:
-            lacks: Floats | Bools = room < demand - 1e-9
-            if not lacks.any():
-                return p.value[some]
+        some = self.options(job)
+        lacks = self.lacks(job, slice(None), self._first[job], self._last[job])
+        if lacks is not None:
+            lacks = lacks.ravel() if self._unbroken[job] else lacks.ravel()[self._at[some]]
+        return self.net_of(self.program.value[some], lacks)
+
+    def lacks(self, job: int, places: slice, first: int, last: int) -> Floats | Ints | None:
+        """What each start of a job from a slot on, which ends by `last`, lacks of its demand, in slots or, priced, in sum.
+
+        Returns
+        -------
+        By place and start; None where none lacks anything.
+        """
+        demand, duration = self._demand[job], self._duration[job]
+        room = self.residual_capacity[places, first:last]
+        if self.program.overload_price is None:
+            lacking: Floats | Bools = room < demand - 1e-9
         else:
-            lacks = demand - room
-            np.maximum(lacks, 0.0, out=lacks)
-            np.minimum(lacks, demand, out=lacks)
-        sums = self._sums[:, : room.shape[1] + 1]
-        np.add.accumulate(lacks, axis=1, out=sums[:, 1:])
-        added = (sums[:, duration:] - sums[:, :-duration]).ravel()
-        if not self._unbroken[job]:
-            added = added[self._at[some]]
-        if p.overload_price is None:
-            return np.where(added > 0, -np.inf, p.value[some])
-        return np.asarray(p.value[some] - p.overload_price * added)
+            lacking = demand - room
+            np.maximum(lacking, 0.0, out=lacking)
+            np.minimum(lacking, demand, out=lacking)
+        sums = self._sums[: len(room), : room.shape[1] + 1]
+        np.add.accumulate(lacking, axis=1, out=sums[:, 1:])
+        return sums[:, duration:] - sums[:, :-duration] if np.count_nonzero(sums[:, -1]) else None
+
+    def net_of(self, value: Floats, lacks: Floats | Ints | None) -> Floats:
+        """What options add to the objective, by their values and what they lack; minus infinity where capacity is hard."""
+        if lacks is None:
+            return value
+        price = self.program.overload_price
+        return np.where(lacks > 0, -np.inf, value) if price is None else np.asarray(value - price * lacks)
 
     def insert_best(self, job: int, score: Floats | None = None) -> bool:
         """Choose the option of most net value, or of most `score` among those that add something; whether the job has one."""

@@ -159,7 +159,9 @@ def replay(
     doubt = acting.doubt(instance, forecast) if isinstance(acting, Trained) else None
     online = online_of(instance.problem)
     simulator = online.simulator(instance, period_s, named_forecast(forecast), seed)
-    told = {"guard": True} if isinstance(acting, Guarded) else {}
+    told = (
+        {"guard": True} if isinstance(acting, Guarded) else {}
+    )  # not of what a checkpoint must agree with: it is the policy's
     if settings.budget_s is not None:
         acting = Budgeted(acting, settings.budget_s)
     acting.reset(seed)

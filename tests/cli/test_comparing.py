@@ -224,3 +224,15 @@ def test_a_copy_counts_once(examples: Path, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 1
     assert "copy.json is the instance of" in done.stderr
     assert "it counts once" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(["nosuch"], "no method 'nosuch'"), (["nosuch", "--policy"], "no policy 'nosuch'")]
+)
+def test_tune_says_whom_it_does_not_know(words: list[str], said: str, examples: Path, tmp_path: Path) -> None:
+    """Before it says anything of options."""
+    other = tmp_path / "x.json"
+    assert run("generate", "osdec", "--jobs", "6", "--horizon", "12", "-o", str(other)).returncode == 0
+    done = run("tune", *words, "--train", str(examples / "deferrable-small.json"), "--test", str(other))
+    assert done.returncode == 2
+    assert said in done.stderr

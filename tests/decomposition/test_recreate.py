@@ -49,16 +49,9 @@ def test_the_best_start_is_found_stretch_by_stretch(family: str, by_value: bool,
             score = net if by_value else pricing.reduced[some]
             may = net > 0
             if flush:
-                at = {
-                    (p, s): i for i, (p, s) in enumerate(zip(program.place[some], program.start[some], strict=True)) if may[i]
-                }
-                may = np.array(
-                    [
-                        may[i] and not ({(p, s - 1), (p, s + 1)} <= at.keys())
-                        for i, (p, s) in enumerate(zip(program.place[some], program.start[some], strict=True))
-                    ],
-                    dtype=bool,
-                )
+                starts = list(zip(program.place[some].tolist(), program.start[some].tolist(), strict=True))
+                fits = {start for start, yes in zip(starts, may, strict=True) if yes}
+                may = np.array([(p, s) in fits and not {(p, s - 1), (p, s + 1)} <= fits for p, s in starts], dtype=bool)
             inserted = stretches.insert_best(packing, job, flush)
             assert inserted == may.any()
             if inserted:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from optsched.decomposition.allocation.alone import lonely_bound
 from optsched.decomposition.allocation.shared import shared_bound
-from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
 from optsched.problems.allocation.patterns import model_size
 from optsched.problems.size import ExactSize
@@ -22,6 +21,4 @@ def clairvoyant(instance: AllocationInstance) -> float:
 
     Every job as if alone, or all of them sharing GPUs, whichever is more.
     """
-    if not instance.nodes:
-        raise OptschedError("no job fits anywhere: there are no nodes")
     return max(lonely_bound(instance), shared_bound(instance))

@@ -34,7 +34,7 @@ def shared_bound(instance: AllocationInstance, slots: int = SLOTS, iterations: i
     """
     ways = len(instance.jobs) * max(FEW, sum(c.gpus for c in instance.node_classes))
     count = min(slots, int(WORK / max(1, ways)))
-    if not len(instance.jobs) or count < LEAST:
+    if not instance.jobs or not instance.nodes or count < LEAST:
         return 0.0
     return raised(SpreadRelaxation(instance, _edges(instance, count)), iterations)[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from math import fsum
+from math import fsum, ulp
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -152,7 +152,7 @@ def _time(job: Job, run: Run, kinds: Mapping[str, str]) -> float | None:
 def _unsaid(instance: AllocationInstance, job: Job, runs: list[Run]) -> float:
     """Share of the work that times so far from zero cannot tell."""
     times = ((run, _time(job, run, instance.type_of_node)) for run in runs)
-    return sum(2 * float(np.spacing(run.end_s)) / time for run, time in times if time)
+    return sum(2 * ulp(run.end_s) / time for run, time in times if time)
 
 
 def _of_job(instance: AllocationInstance, job: Job, runs: list[Run]) -> list[Violation]:
@@ -172,7 +172,8 @@ def _of_job(instance: AllocationInstance, job: Job, runs: list[Run]) -> list[Vio
             found.append(Violation("runs twice at a time", job.id, run.node, run.start_s, twice))
             twice = 0.0  # told
     done = 1.0 if found else work_done(instance, job, runs)
-    if abs(done - 1) > WORK_TOLERANCE + _unsaid(instance, job, runs) and not (done < 1 and cancelled_s < np.inf):
+    off = abs(done - 1)
+    if off > WORK_TOLERANCE and off > WORK_TOLERANCE + _unsaid(instance, job, runs) and not (done < 1 and cancelled_s < np.inf):
         rule = "work not finished" if done < 1 else "work done more than once"
-        found.append(Violation(rule, job.id, amount=abs(1 - done)))
+        found.append(Violation(rule, job.id, amount=off))
     return found
