@@ -197,7 +197,27 @@ def _end(thread: threading.Thread) -> None:
             handler.addFilter(_Unheard())
     gc.freeze()  # the collector, paused while a model is built, would walk all of it
     _remains.append(_LeftBehind())  # so that it is thawed, even if the thread ends before the exception comes
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
+    if not isinstance(sys.unraisablehook, _SentAgain):
+        sys.unraisablehook = _SentAgain(sys.unraisablehook)
+    _send(thread)
+
+
+def _send(thread: threading.Thread) -> None:
+    if thread.is_alive():
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
+
+
+class _SentAgain:
+    """Python swallows what is raised in a destructor or a weak reference's callback: the thread goes on, so it is told again."""
+
+    def __init__(self, others: Callable[[sys.UnraisableHookArgs], object]) -> None:
+        self._others = others
+
+    def __call__(self, unraisable: sys.UnraisableHookArgs) -> None:
+        if unraisable.exc_type is _LeftBehind:  # not at once: that would be raised here, where nobody hears it either
+            threading.Timer(POLL_S, _send, (threading.current_thread(),)).start()
+        else:
+            self._others(unraisable)
 
 
 def _in_solver(thread: threading.Thread) -> bool:

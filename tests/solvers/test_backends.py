@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -225,6 +226,28 @@ def test_a_deaf_solver_is_left_behind() -> None:
     assert time.perf_counter() - began < 1.5
     assert monitor.left_behind
     assert monitor.stopping == "time_limit"
+
+
+def test_a_thread_that_swallows_its_end_is_told_again() -> None:
+    """Python drops what is raised in a destructor: of the thread's end nobody hears, and the thread ends all the same."""
+    threads: list[threading.Thread] = []
+
+    class Slow:
+        def __del__(self) -> None:
+            until = time.perf_counter() + 0.6
+            while time.perf_counter() < until:
+                time.sleep(0.01)
+
+    def works() -> None:
+        threads.append(threading.current_thread())
+        slow: Slow | None = Slow()
+        slow = None
+        while slow is None:
+            time.sleep(0.01)
+
+    run_with_deadline(works, Monitor(Clock(), 1), 0.05)
+    threads[0].join(20)
+    assert not threads[0].is_alive()
 
 
 def test_an_error_in_the_solver_thread_reaches_the_caller() -> None:
