@@ -208,7 +208,7 @@ def _send(thread: threading.Thread) -> None:
 
 
 class _SentAgain:
-    """Python swallows what is raised in a destructor or a weak reference's callback: the thread goes on, so it is told again."""
+    """What Python swallows, since it was raised in a destructor or a weak reference's callback: the thread is told again."""
 
     def __init__(self, others: Callable[[sys.UnraisableHookArgs], object]) -> None:
         self._others = others
