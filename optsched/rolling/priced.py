@@ -3,6 +3,7 @@
 From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The
 Lagrangian dual of the known jobs and all futures together, the latter at their share, prices every unit of capacity by place
 and slot; a known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
+Where nobody is expected and the known jobs can be planned exactly, nothing has a price.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class Memory(Data):
 
     rng: dict[str, object]
     prices: tuple[tuple[float, ...], ...] | None
+    expected: bool = True
     priced_at: int
     first: int
     stretch: tuple[float, int] | None
@@ -130,6 +132,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
+        self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
 
@@ -143,6 +146,8 @@ class BidPricePolicy(Generic[I, S, J]):
         assert self.prices is not None
         prices = self.pricing.price_discount * self.prices[:, known.now - self.priced_at :]
         program, schedule = self.pricing.options(snapshot)
+        if not self.expected and len(program) <= self.pricing.exact_limit:
+            prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
@@ -185,6 +190,7 @@ class BidPricePolicy(Generic[I, S, J]):
         return Memory(
             rng=dict(self.rng.bit_generator.state),
             prices=None if self.prices is None else tuple(map(tuple, self.prices.tolist())),
+            expected=self.expected,
             priced_at=self.priced_at,
             first=self.first,
             stretch=None if self.arrivals is None else self.stretch,
@@ -197,7 +203,7 @@ class BidPricePolicy(Generic[I, S, J]):
         kept = recalled(Memory, state)
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
-        self.priced_at, self.first, self.seen = kept.priced_at, kept.first, set(kept.seen)
+        self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
         for slot, job in kept.came:
@@ -216,6 +222,7 @@ class BidPricePolicy(Generic[I, S, J]):
         while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
             count += sum(len(came) for _, came in drawn[-1])
+        self.expected = count > 0
         every = max(1, -(-count // MOST_DRAWN))
         for k, future in enumerate(drawn):
             for nth, (begins, came) in enumerate(future):

@@ -238,6 +238,31 @@ def test_futures_add_up() -> None:
     assert 2.0 < more / usual < 3.1
 
 
+def test_a_lump_may_come_after_midnight() -> None:
+    """Slots of half a day: an afternoon's job that waits for the morning is in the way of what may come then."""
+    half_days = VccInstance(
+        name="x",
+        slot_s=43_200.0,
+        capacity_ncu=10.0,
+        carbon_kg_per_kwh=(0.1, 0.12, 0.1, 0.12, 0.1, 0.1),
+        inflexible_ncu=(0.0,) * 6,
+        daily_penalty_per_ncu_h=0.0,
+        unfinished_penalty_per_ncu_h=10.0,
+        delay_limit_slots=1,
+        jobs=tuple(Job(id=f"j{t}", submitted=t, duration=1, ncu=5.0 + t % 2) for t in range(6)),
+    )
+    simulator, account = VccSimulator(half_days), Account()
+    for _ in range(4):
+        snapshot = simulator.snapshot()
+        assert snapshot is not None
+        account.observe(snapshot)
+        simulator.apply(VccSchedule(cap=(RULE,), starts=()))
+    found = account._futures(snapshot, 2)
+    usual = found.work[0, 1].sum()
+    assert sorted(found.work[-4:, 1].sum(axis=1) / usual) == pytest.approx([2.1, 3.2, 5.4, 7.6])
+    assert account.cheapest(snapshot, 0.0) == RULE
+
+
 def off_at_noon() -> VccInstance:
     """Three days with an hour's job each: noon is believed clean and is not."""
     carbon = np.where(np.arange(72) % 24 == 12, 2.0, 1.0)

@@ -12,7 +12,9 @@ from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling import priced
 from optsched.rolling.deferrable.policies import PRICING
+from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
+from tests.oracle import brute, tiny
 
 
 @pytest.mark.parametrize("every", [2, 3])
@@ -40,3 +42,13 @@ def test_a_thinned_future_asks_for_as_much(every: int, monkeypatch: pytest.Monke
     assert whole.prices is not None
     assert thinned.prices is not None
     assert thinned.prices.mean() == pytest.approx(whole.prices.mean(), rel=0.15)
+
+
+@pytest.mark.parametrize("family", ["deferrable", "geo"])
+def test_who_knows_everybody_does_as_well_as_can_be(family: str) -> None:
+    """Jobs that are all there at once, and nobody else to come: prices must not turn away who has no rival."""
+    for seed in range(40):
+        drawn = getattr(tiny, family)(seed)
+        instance = drawn.model_copy(update={"jobs": tuple(job.model_copy(update={"submitted": 0}) for job in drawn.jobs)})
+        found, best = replay(instance, "rolling").objective, brute.optimum(instance)
+        assert found >= best - priced.GAP * abs(best) - 1e-12, seed

@@ -92,7 +92,7 @@ class Account:
         return RULE if np.isinf(mean[best]) else plans[best].cap
 
     def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
-        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs today."""
+        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs today or next."""
         day, work = snapshot.day_slots, np.array(self.work)
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
@@ -105,8 +105,9 @@ class Account:
             later, today = usual[ahead % day], (np.arange(slots) < left)[:, None]
             drawn = np.array([np.where(today, hours[ahead % day], later) for hours in past])
             weight = np.full(len(past), 1 / len(past))
-        moments = sorted({1, (1 + left) // 2, left - 1} & set(range(1, left)))
-        lumps = [(size, moment, rate * (left - 1) / day / len(moments)) for size, rate in LUMPS for moment in moments]
+        until = min(slots, max(left, 2))  # what waits until the next day may meet a lump there
+        moments = sorted({1, (1 + until) // 2, until - 1} & set(range(1, until)))
+        lumps = [(size, moment, rate * (until - 1) / day / len(moments)) for size, rate in LUMPS for moment in moments]
         if lumps:
             sizes, when, rates = np.array(lumps).T
             more = np.repeat(usual[None, ahead % day], len(lumps), axis=0)
