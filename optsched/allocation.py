@@ -156,7 +156,7 @@ class Model(Builder[Instance, Schedule]):
         InputError
             One line with the argument, what is wrong and what would be right.
         """
-        times = {self._type(name, "add_job"): row for name, row in time_s.items()}
+        times = {self._type(n, "add_job"): row for n, row in time_s.items()} if isinstance(time_s, Mapping) else time_s
         fields = {"submit_s": submit_s, "due_s": due_s, "weight_per_s": weight_per_s, "time_s": times}
         return self._add("jobs", Job, "add_job", {"id": id, **fields})
 

@@ -12,7 +12,7 @@ from optsched.certificate import beyond, relative_gap
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.judging import expect_instance
-from optsched.quantities import read_seed
+from optsched.quantities import read_seed, read_seeds
 from optsched.rolling.policy import AnyPolicy, Settings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def compare_any(
     """`compare` of one instance, or `compare_all` of several, of seeds or of forecasts."""
     if isinstance(instance, Instance) and not how.keys() & {"seeds", "forecasts"}:
         return compare(instance, methods, policies, **how)
-    listed: list[Instance] = several(instance)  # type: ignore[arg-type]
+    listed: list[Instance] = [instance] if isinstance(instance, Instance) else several(instance)
     for each in listed:
         expect_instance(each)
     if "seed" in how:
@@ -46,7 +46,7 @@ def compare_all(
     methods: Sequence[AnyMethod] = (),
     policies: Sequence[str | AnyPolicy] = (),
     *,
-    seeds: Iterable[int] = (0,),
+    seeds: Iterable[int] | str = (0,),
     forecasts: Sequence[str] = ("perfect",),
     **how: Any,
 ) -> pd.DataFrame:
@@ -59,7 +59,7 @@ def compare_all(
     methods, policies, how
         As `compare` takes them; a name that one of several families does not have is left out of its instances.
     seeds
-        Of methods, policies and forecasts' noise.
+        Of methods, policies and forecasts' noise; several, or as text ``"0-9"``.
     forecasts
         What policies believe; a column ``forecast`` says which.
 
@@ -75,7 +75,7 @@ def compare_all(
     """
     from optsched.analysis.table import Table
 
-    listed, drawn = list(instances), [read_seed(seed) for seed in seeds]
+    listed, drawn = list(instances), [read_seed(seed) for seed in (read_seeds(seeds) if isinstance(seeds, str) else seeds)]
     if len(listed) > 1 and isinstance(how.get("bound"), int | float):
         raise OptschedError("a number as a bound goes with a single instance")
     settings = settings_of(

@@ -137,6 +137,7 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
         low, high = (None if end is None else min(max(0.0, end), 1.0) for end in (low, high))  # as a gap is, and counts
         below, above = interval(pair.to_numpy(), resamples, seed) or (None, None)
+        below, above = (None if end is None else min(max(-1.0, end), 1.0) for end in (below, above))
         times = _multiples((logs[name] - logs[order[0]])[pair.index].to_numpy(), resamples, seed)
         count = int(there[name].sum())
         told = {"name": name, "instances": len(own), "missing": count - len(own), "absent": len(gaps) - count}

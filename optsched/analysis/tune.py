@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class Axis:
         if isinstance(default, int):
             return cls(max(1, round(default / WIDE)), round(default * WIDE))
         return cls(default / WIDE, default * WIDE)
+
+    def real(self) -> Axis:
+        """The same range, of an option that is no whole number."""
+        return self if self.low is None or self.high is None else replace(self, low=float(self.low), high=float(self.high))
 
     @property
     def first(self) -> Value:

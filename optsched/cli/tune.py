@@ -169,9 +169,12 @@ def _axes(name: str, options: Sequence[str], online: bool, problem: str) -> dict
         if not equals:
             raise OptschedError(f"--option {option!r}: expected NAME=1..100, NAME=0.1..0.9 or NAME=a,b,c")
         found[word.strip()] = Axis.read(text)
-    if found or online:
+    if online:
         return found
     from optsched.cli.methods import options_of
 
-    around = {word: Axis.around(default) for word, default in options_of(name, problem).items() if word not in UNASKED}
+    defaults = options_of(name, problem)
+    if found:
+        return {word: axis.real() if isinstance(defaults.get(word), float) else axis for word, axis in found.items()}
+    around = {word: Axis.around(default) for word, default in defaults.items() if word not in UNASKED}
     return {word: axis for word, axis in around.items() if axis is not None}

@@ -11,7 +11,7 @@ from optsched.errors import OptschedError
 from optsched.heuristic_method import HeuristicMethod, parameters
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
-from optsched.referee import parse
+from optsched.referee import read
 from optsched.registry import family, guarded
 from optsched.rolling.policy import Guarded, HeuristicPolicy, Lasting, Policy, Settings, Trained
 from optsched.schedules.base import Schedule
@@ -91,7 +91,7 @@ class Shielded:
         except SystemExit as error:
             raise RuntimeError(f"SystemExit: {error}") from error
         if isinstance(decision, Mapping):
-            return parse(snapshot.problem, plain(decision), f"{self.name} returned")
+            return read(snapshot, plain(decision), f"{self.name} returned")
         return decision
 
     @property

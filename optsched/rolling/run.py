@@ -218,8 +218,11 @@ class ReplayRun:
             raise
         except OutOfTime as error:
             return None, Failure(f"{name} {error}", late=True)
+        except OptschedError as error:
+            named = name in str(error)  # by what stands around it
+            return None, Failure(str(error) if named else f"{name}: {error}", cause=error)
         except Exception as error:
-            return None, Failure(f"{name} raised {type(error).__name__}: {error}", cause=error)
+            return None, Failure(" ".join(f"{name} raised {type(error).__name__}: {error}".split()), cause=error)
         if not isinstance(decision, Schedule):
             said = f"{name} returned {type(decision).__name__}, expected a schedule of {self.simulator.truth.problem}"
             return None, Failure(said)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from glob import glob
 from itertools import product
 from pathlib import Path
@@ -23,6 +24,14 @@ SEEDED = "seed"  # the axis of recipes that may be written as 0-9
 
 def _several(value: object) -> object:
     return value if isinstance(value, list) else [value]
+
+
+def _told(place: str, read: Callable[[], object]) -> None:
+    """Refuse at its place what cannot be read."""
+    try:
+        read()
+    except OptschedError as error:
+        refuse(place, str(error))
 
 
 def _named(value: object) -> object:
@@ -54,6 +63,12 @@ class Source(Data):
     model_config = ConfigDict(extra="allow", frozen=True)
     files: Axis = Field(default_factory=list)
     recipe: str | None = None
+
+    @model_validator(mode="after")
+    def _seeded(self) -> Source:
+        if isinstance(written := (self.model_extra or {}).get(SEEDED), str):
+            _told(SEEDED, partial(read_seeds, written))
+        return self
 
     def recipes(self) -> list[str]:
         """One of each instance.
@@ -122,6 +137,7 @@ class Plan(Data):
     def _runs_something(self) -> Plan:
         if not self.methods and not self.policies:
             refuse("methods", "and policies are missing: there is nothing to run")
+        _told("time_limit", partial(read_seconds, self.time_limit))
         return self
 
     @property

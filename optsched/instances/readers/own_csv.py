@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Floats
+from optsched.instances.base import LARGEST, Floats
 from optsched.instances.readers.gpus import KNOWN, MOST
 from optsched.instances.readers.own_fields import Field, Kind
 from optsched.instances.readers.table import FIRST_DAY, LAST_DAY, Table, read_csv
@@ -67,7 +67,8 @@ class Columns:
         if name in self.units:
             return UNITS[self.units[name]]
         words = re.split(r"[\s_.()\[\]/-]+", column.strip(" )]"))
-        unit = SPELT.get(words[-1].lower()) if len(words) > 1 else None
+        last = words[-1].lower()
+        unit = SPELT.get(last) if len(words) > 1 or len(last) > 1 else None  # a column called d or s may be anything
         why = "by its name" if unit else f"--unit {name}=min says otherwise"
         self.assumed.append(f"Numbers of {column} ({name}) are in {unit or 's'} ({why}).")
         return UNITS[unit or "s"]
@@ -85,11 +86,14 @@ class Columns:
         """A column of durations in seconds: numbers, or [D-]HH:MM:SS."""
         column = self.mapping[name]
         raw = [str(value).strip() for value in self.table.text(column)]
-        if not any(":" in value for value in raw):
+        clocks = np.array([":" in value for value in raw], dtype=bool)
+        if not clocks.any():
             return self.table.number(column, above=0.0) * self.unit(name)
-        values = np.array([_clock(value) for value in raw])
-        self.table.fault(~(values > 0), column, "expected a duration above 0 such as 02:30:00 or 1-02:30:00")
-        spans: Floats = np.where(values > 0, values, 1.0)
+        unit = 1.0 if clocks.all() else self.unit(name)
+        values = np.array([_clock(value) if clock else _number(value) * unit for value, clock in zip(raw, clocks, strict=True)])
+        good = (values > 0) & (values <= LARGEST)
+        self.table.fault(~good, column, "expected a duration above 0: a number, or such as 02:30:00 or 1-02:30:00")
+        spans: Floats = np.where(good, values, 1.0)
         return spans
 
     def moment(self, name: str) -> Floats:
@@ -152,6 +156,13 @@ class Columns:
             }
             for i in range(len(self.table) if found else 0)
         ]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _clock(text: str) -> float:

@@ -61,6 +61,7 @@ class Table:
         raw = self.text(column)
         values = pd.to_numeric(pd.Series(raw, dtype=object), errors="coerce").to_numpy(dtype=float, copy=True)
         bad = ~(np.abs(values) <= most)
+        large = np.isfinite(values) & bad
         if missing is not None:
             empty = (raw == "") | pd.isna(raw)
             values[empty] = missing
@@ -71,6 +72,7 @@ class Table:
             bad |= values <= above
         if whole:
             bad |= values != np.round(values)
+        self.fault(large, column, f"expected a number of at most {most:g}")
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
         self.fault(bad, column, f"expected a {'whole ' if whole else ''}number{bound}")
         usable: Floats = np.where(bad, 1.0, values)

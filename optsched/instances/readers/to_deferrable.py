@@ -23,6 +23,7 @@ FIELDS = {
     "due": Field(Kind.MOMENT, "latest end"),
 }
 MOST_SLOTS = 10**6
+MOST_NAMED = 5  # jobs, where several are told
 
 
 def to_deferrable(
@@ -63,7 +64,9 @@ def to_deferrable(
     room, told = _room(trace, slot_s, earliest, duration, slack)
     horizon = int(np.ceil(hours * 3600 / slot_s - 1e-9) if hours is not None else (earliest + duration + room).max())
     if horizon > MOST_SLOTS:
-        raise OptschedError(f"{horizon} slots of {slot_s:g} s: take fewer hours or longer slots")
+        last = int(np.argmax(earliest + duration + room))
+        far = f"job {trace.ids[last]!r} of {trace.duration_s[last]:g} s may be run until then" if hours is None else "that many"
+        raise OptschedError(f"{horizon} slots of {slot_s:g} s ({far}): take fewer hours or longer slots")
     longer = 0
     if truncate:
         cut = np.minimum(duration, np.maximum(horizon - earliest, 0))
@@ -123,10 +126,12 @@ def _room(trace: Trace, slot_s: float, earliest: Floats, duration: Floats, slack
         latest = np.floor(trace.moments["latest"] / slot_s + 1e-9)
     else:
         latest = np.floor(trace.moments["due"] / slot_s + 1e-9) - duration
-    late = int((latest < earliest).sum())
+    late = np.flatnonzero(latest < earliest).tolist()
     told = ["A job is known from its submission on." if "earliest" in trace.moments else f"A job may start at once, {known}"]
     if late:
-        told.append(f"{late} jobs whose window is shorter than their duration may start in their earliest slot only.")
+        some = ", ".join([trace.ids[j] for j in late[:MOST_NAMED]] + (["..."] if len(late) > MOST_NAMED else []))
+        bound = "start by their latest slot" if "latest" in trace.moments else "end by when they are due"
+        told.append(f"Jobs that cannot {bound} ({len(late)}: {some}) may start in their earliest slot only, and are late.")
     return np.maximum(latest - earliest, 0.0), told
 
 

@@ -92,7 +92,7 @@ class Account:
         return RULE if np.isinf(mean[best]) else plans[best].cap
 
     def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
-        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs today or next."""
+        """The hours of past days after this one, each followed by usual ones; these with a lump today or in the next slot."""
         day, work = snapshot.day_slots, np.array(self.work)
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
