@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -138,6 +138,8 @@ def as_schedule(name: str, instance: Instance, returned: object) -> Schedule:
     """
     if isinstance(returned, Result):
         returned = returned.schedule
+    if isinstance(returned, Coroutine):
+        returned.close()  # else Python warns of it
     if isinstance(returned, Mapping):
         return read(instance, plain(returned), f"{name} returned")
     if not isinstance(returned, Schedule):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -112,6 +113,8 @@ class ClusterWorkers:
             from distributed import Client
         except ImportError:
             raise OptschedError("--scheduler needs Dask: pip install 'optsched[cluster]'") from None
+        if not re.search(r"[^:/]:\d+/?$", address):  # Dask would look for a minute, and end with a traceback
+            raise OptschedError(f"{address!r} is no address of a Dask scheduler: write it as tcp://10.0.0.1:8786")
         try:
             self.client = Client(address, timeout=f"{ANSWERS_S}s", set_as_default=False)
         except (OSError, ValueError) as error:

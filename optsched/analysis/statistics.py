@@ -129,7 +129,7 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
     there = by_rows(table)
     whole = gaps.dropna(axis=1, how="all").dropna()  # who has no gap at all takes the rank from nobody
     ranks = whole.div(TIED).round().rank(axis=1).mean().reindex(gaps.columns)
-    order = sorted(gaps.columns, key=lambda name: (np.isnan(ranks[name]), ranks[name], gaps[name].mean()))
+    order = sorted(gaps.columns, key=lambda name: tuple(np.nan_to_num((ranks[name], gaps[name].mean()), nan=np.inf)))
     rows = []
     for name in order:
         own = gaps[name].dropna()

@@ -122,7 +122,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
             say(console(), f"written to {path}")
     _draw(table, [result for _, result in kept], pictures)
     if stopped or asked():
-        warn(f"interrupted after {len(table)} of {total} runs")
+        warn(f"interrupted after {len(table)} of at most {total} runs")
         return INTERRUPTED
     return 0 if len(table) and table["objective"].notna().all() else 1
 

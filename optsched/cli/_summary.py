@@ -45,14 +45,18 @@ def show_summary(out: Console, table: pd.DataFrame) -> None:
 
     rows: list[list[str]] = []
     said: list[str] = []
-    for found in summary(table).to_dict("records"):
+    listed = summary(table)
+    if len(listed) > 1 and listed["rank"].isna().all() and not listed["mean"].isna().all():
+        said.append("* no ranks: there is no instance on which all have a gap; the least mean gap stands first")
+    for found in listed.to_dict("records"):
         behind = "" if found["ahead"] is None or not rows else f"{points(-found['ahead'])}"
         if behind and found["ahead_low"] is not None and found["ahead_low"] == found["ahead_low"]:
             behind += f" ({span(-found['ahead_high'], -found['ahead_low'])})"
         rank = "-" if found["rank"] != found["rank"] else f"{found['rank']:.2f}"
         cells = [str(found["instances"]), points(found["mean"]), span(found["low"], found["high"]), points(found["worst"])]
         times = multiple(found["times"], found["times_low"], found["times_high"]) if rows else ""
-        rows.append([found["name"], *cells, rank, behind, times, f"{found['seconds']:.3g}"])
+        seconds = "-" if found["seconds"] != found["seconds"] else f"{found['seconds']:.3g}"
+        rows.append([found["name"], *cells, rank, behind, times, seconds])
         for word, why in (
             ("missing", "it failed, or nothing is proven"),
             ("absent", "it was not run, or its family is another"),

@@ -10,6 +10,7 @@ from optsched.cli._durations import DURATION
 from optsched.errors import OptschedError
 from optsched.quantities import read_seeds
 
+OF_POLICIES = ("forecasts", "budget", "no_guard")
 EPILOG = """\b
 Examples:
   optsched example deferrable-small -o x.json
@@ -72,7 +73,15 @@ def command(
     the solver, not knowing what comes, forecasts, the policy.
     Ctrl-C ends it with the table so far.
     """
+    from optsched.rolling.forecast import forecast as named_forecast
+
     chosen, players = _names(methods), _names(policies)
+    for forecast in forecasts:
+        named_forecast(forecast)
+    if not players and (idle := [flag for flag in OF_POLICIES if _input.typed(flag)]):
+        raise OptschedError(f"--{idle[0].replace('_', '-').rstrip('s')} is of policies, and there are no --policies")
+    if players and not chosen and _input.typed("time_limit"):
+        raise OptschedError("--time-limit is of methods, and there are no --methods")
     how: dict[str, object] = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure}
     runs = Runs(files, chosen if chosen or players else ["auto"], players, read_seeds(seeds), forecasts)
     return compared("compare", runs, how, Wanted(outputs, as_json, profile_file, trace_file, folder))

@@ -150,8 +150,19 @@ def _everything(listed: list[Method]) -> Everything:
         gives = "schedule and bound" if can.schedules else "LP bound"
         backends.append(Backend(name=name, takes=takes, gives=gives, unavailable=backend.unavailable()))
     unknown = "see the plug-in"
-    backends += [Backend(name=name, takes=unknown, gives=unknown, unavailable=None) for name in added("backends")]
+    backends += [Backend(name=name, takes=unknown, gives=unknown, unavailable=_unusable(name)) for name in added("backends")]
     return Everything(methods=listed, formulations=models, backends=backends)
+
+
+def _unusable(name: str) -> str | None:
+    """Why a plug-in's backend cannot be used here."""
+    from optsched.solvers import backend
+
+    try:
+        backend(name)
+    except OptschedError as error:
+        return str(error)
+    return None
 
 
 def _lists(found: Everything) -> None:

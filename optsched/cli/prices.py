@@ -27,7 +27,7 @@ Examples:
   optsched prices x.result.json
   optsched prices x.result.json --hours 6 --top 20 -o prices.png
 """
-WORTH = ("whole horizon", "mean an hour", "most an hour", "at hour", "hours with a price")
+WORTH = ("whole horizon", "mean, per hour", "dearest slot, per hour", "at hour", "hours with a price")
 
 
 @click.command("prices", no_args_is_help=True, epilog=EPILOG)

@@ -383,4 +383,6 @@ def _left(stopped: KeyboardInterrupt, output: str | None, log: str | None, check
             said += f": nothing has been decided yet{_unwritten([output, log])}"
         elif output is not None and stopped.result is None:
             said += f"; {output} is not written: what happened so far is no whole schedule yet"
+        elif stopped.result is not None:
+            said += ": its row is of what happened so far" + (f", as is {output}" if output is not None else "")
     return said + (f"; go on with --checkpoint {checkpoint} --resume" if checkpoint else "")

@@ -77,6 +77,9 @@ def command(
     from optsched.analysis.sweep.store import Store, is_store
 
     if is_store(Path(file)):
+        of_plans = {"--store": store_file, "--workers": workers, "--scheduler": scheduler}
+        if idle := [flag for flag, value in (of_plans | {"--retry-failed": retry_failed or None}).items() if value is not None]:
+            raise OptschedError(f"{file} is a store, of which nothing is run: {idle[0]} belongs to a CONFIG.toml")
         targets = table_files(outputs, [file])
         store = Store(file)
         found = store.table()
@@ -96,13 +99,16 @@ def command(
         most = f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}"
         say(console(), f"{most}, less those of methods that a family does not have; nothing was run")
         return 0
-    store = Store(kept)
+    fresh, wasted, store = not Path(kept).exists(), False, Store(kept)
     try:
         with aside(as_json):
             code, keys = _run(plan, store, recipes, workers, scheduler, retry_failed)
         table = store.table(keys)
+    except OptschedError:
+        wasted = fresh and not store.rows()
+        raise
     finally:
-        store.close()
+        store.close(discard=wasted)
     failed = _report(table, targets, as_json)
     if not as_json:
         say(console(), f"kept in {kept}")
@@ -126,7 +132,8 @@ def _run(
             keys |= {trial.key for trial in trials}
             tally = sweep(store, trials, found, built, crew, lambda tally: tell(_line(tally)), again)
         if tally.kept:
-            warn(f"{tally.kept:,} of {tally.total:,} runs were there already")
+            others = f", {tally.others:,} came from another driver" if tally.others else ""
+            warn(f"{tally.kept - tally.others:,} of {tally.total:,} runs were there already{others}")
         return 0, keys
     except KeyboardInterrupt:
         warn(f"interrupted: all rows so far are in {store.path}; the same command goes on")

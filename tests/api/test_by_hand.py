@@ -83,11 +83,23 @@ def test_a_dict_is_a_start() -> None:
         optsched.solve(small(), "greedy", start={"starts": [{"job": "a"}]})
 
 
+class Open:
+    """A policy that says its caps, and no more."""
+
+    def reset(self, seed: int) -> None:
+        """Nothing to forget."""
+
+    def decide(self, snapshot: vcc.Instance) -> dict[str, object]:
+        """Caps of 1."""
+        return {"cap": [1.0] * snapshot.horizon}
+
+
 def test_caps_alone_decide_what_the_queue_starts() -> None:
     instance = night()
     found = optsched.certify(instance, {"cap": [0.0, 1.0, 1.0]})
     assert found.best.to_dict() == {"cap": [0.0, 1.0, 1.0], "starts": [{"job": "a", "start": 1, "until": None}]}
     assert optsched.solve(instance, lambda given: {"cap": [0.0, 1.0, 1.0]}).best == found.best
+    assert optsched.replay(instance, Open(), on_failure="raise").best.cap == (1.0, 1.0, 1.0)
     assert optsched.check(instance, {"cap": [1, 1, 1], "starts": []}) != []
     assert [v.rule for v in optsched.check(instance, {"cap": [1, 1]})] == ["a cap for every slot"]
     assert [v.rule for v in optsched.check(instance, {"cap": [1, 1, 2]})] == ["cap is no fraction"]

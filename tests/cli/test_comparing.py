@@ -68,6 +68,9 @@ def test_compare_says_what_guards_did_and_whom_to_doubt(tmp_path: Path) -> None:
         (["--seeds", "3-1"], "seeds are whole numbers"),
         (["-o", "t.xlsx"], "a table ends in"),
         (["--profile", "p.txt"], "a picture ends in"),
+        (["--forecast", "nosuch"], "no forecast 'nosuch'"),
+        (["--methods", "greedy", "--budget", "1s"], "--budget is of policies, and there are no --policies"),
+        (["--policies", "fifo", "--time-limit", "1s"], "--time-limit is of methods, and there are no --methods"),
     ],
 )
 def test_compare_refuses(cases: Path, words: list[str], said: str) -> None:
@@ -109,6 +112,7 @@ def test_sweep_refuses(tmp_path: Path, text: str, said: str) -> None:
     done = run("sweep", "g.toml", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 2
     assert said in one_line(done)
+    assert [path.name for path in tmp_path.iterdir()] == ["g.toml"]  # no store of nothing
 
 
 def test_the_table_is_the_plans_and_its_failures_are_told_each_time(tmp_path: Path) -> None:

@@ -276,3 +276,31 @@ def test_help_says_that_signals_are_needed() -> None:
     assert "geo SUBMIT, DURATION, --SIGNALS," in shown
     assert "vcc SUBMIT, DURATION, --SIGNALS," in shown
     assert "vcc: needed: hourly carbon" in shown
+
+
+def test_durations_of_both_kinds_under_a_name_that_is_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("at_h,hours,due_h\n0,1.5,3\n1,0:30:00,1\n2,x,9\n")
+    words = [
+        path,
+        "--to",
+        "deferrable",
+        *(f"--map={f}={c}" for f, c in (("submit", "at_h"), ("duration", "hours"), ("due", "due_h"))),
+    ]
+    assert one_line(run("import", "csv", *words)).endswith(
+        "line 4, hours: is 'x', expected a duration above 0: a number, or such as 02:30:00 or 1-02:30:00"
+    )
+    instance, said = imported(tmp_path, *words, "--skip-bad", "--slot-s", "1800")
+    assert [(j["earliest"], j["duration"]) for j in instance.to_json()["jobs"]] == [(0, 3), (2, 1)]
+    assert "Numbers of hours (duration) are in h (by its name)." in said
+    assert "Jobs that cannot end by when they are due (1: line3) may start in their earliest slot only, and are late." in said
+
+
+def test_numbers_beyond_all_measure_say_what_is_the_most(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("at,long_s,cpus\n0,60,1e13\n0,1e9,1\n")
+    words = [path, "--to", "deferrable", "--map", "submit=at", "--map", "duration=long_s"]
+    assert "line 2, cpus: is '1e13', expected a number of at most 1e+12" in one_line(
+        run("import", "csv", *words, "--map", "cores=cpus")
+    )
+    assert "job 'line3' of 1e+09 s may be run until then" in one_line(run("import", "csv", *words))

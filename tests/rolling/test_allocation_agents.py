@@ -18,17 +18,9 @@ from optsched.rl.allocation.pricer import KIND, Pricer
 from optsched.rl.allocation.scenarios import scenario
 from optsched.rl.allocation.view import PRICE, SIZE, see
 from optsched.rl.trained import Card, Trained, file_of
-from optsched.rolling.allocation.agents import (
-    RUSHES,
-    SAMPLES,
-    USUAL_ONES,
-    WORTH,
-    AgentPolicy,
-    GuardedAgent,
-    agent_policy,
-    worth,
-)
+from optsched.rolling.allocation.agents import AgentPolicy, GuardedAgent, agent_policy
 from optsched.rolling.allocation.futures import Futures
+from optsched.rolling.allocation.instead import RUSHES, SAMPLES, USUAL_ONES, WORTH, worth
 from optsched.rolling.allocation.ledger import Ledger
 from optsched.rolling.allocation.simulator import AllocationSimulator
 from optsched.rolling.loop import replay

@@ -9,7 +9,7 @@ import pytest
 
 from optsched.errors import OptschedError
 from optsched.heuristics.allocation.priced import priced_dispatch
-from optsched.instances.allocation import AllocationInstance
+from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
 from optsched.instances.base import Floats
 from optsched.instances.generators import andreas, osdec
 from optsched.problems.allocation.options import options
@@ -142,3 +142,35 @@ def test_a_history_tells_what_to_expect() -> None:
     assert len(policy.outlook.arrivals.jobs) == 40
     with pytest.raises(OptschedError, match="not of allocation"):
         Portfolio(Settings(history=osdec(1, seed=0)))
+
+
+def rising(
+    nodes: int, costs: tuple[float, float], jobs: list[tuple[float, float, float, tuple[float, float]]]
+) -> AllocationInstance:
+    """Nodes of two GPUs, of which the second costs more than the first."""
+    return AllocationInstance(
+        name="x",
+        currency="EUR",
+        now_s=0.0,
+        scheduling_interval_s=300.0,
+        postponement_penalty=100.0,
+        gpu_types={"t": GpuType(node_cost_per_h=costs)},
+        nodes=tuple(Node(id=f"n{i}", gpu_type="t", gpus=2) for i in range(nodes)),
+        jobs=tuple(
+            Job(id=f"j{i}", submit_s=submit, due_s=due, weight_per_s=weight, time_s={"t": times})
+            for i, (submit, due, weight, times) in enumerate(jobs)
+        ),
+    )
+
+
+def test_jobs_share_no_node_that_costs_more_than_two() -> None:
+    """An hour on a GPU of each node at 1 EUR; both on one node cost 9 EUR."""
+    instance = rising(2, (1.0, 9.0), [(0.0, 9e4, 1e-4, (3600.0, 3000.0))] * 2)
+    assert replay(instance, "rolling").objective == pytest.approx(2.0)
+
+
+def test_a_job_makes_way_where_sharing_is_dear() -> None:
+    """The first job stops for the second, which is due; side by side they would cost nine times as much an hour as alone."""
+    jobs = [(67.91, 2392.55, 0.001, (1252.28, 913.38)), (277.19, 850.53, 0.005, (499.09, 254.21))]
+    found = replay(rising(1, (0.221, 2.031), jobs), "rolling").objective
+    assert found == pytest.approx(0.221 * (1252.28 + 499.09) / 3600)

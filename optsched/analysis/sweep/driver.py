@@ -30,8 +30,9 @@ class Tally:
 
     Attributes
     ----------
-    total, kept
-        Tasks in all, and those of them that were in the store before.
+    total, kept, others
+        Tasks in all, those of them that are in the store without having been done here, and of these what another driver has
+        done meanwhile.
     done, failed
         Since then; failed ones are among the done.
     seconds
@@ -40,6 +41,7 @@ class Tally:
 
     total: int
     kept: int
+    others: int
     done: int
     failed: int
     seconds: float
@@ -138,10 +140,11 @@ class _Sweep:
         began = beaten = kept_s = time.monotonic()
         had = self.store.done(failed_too=not self.again)
         todo = deque(trial for trial in trials if trial.key not in had)
-        kept, alone, others = len(trials) - len(todo), deque[Trial](), deque[Trial]()
+        before, alone, others = len(trials) - len(todo), deque[Trial](), deque[Trial]()
+        kept = before
 
         def tally() -> Tally:
-            return Tally(len(trials), kept, self.done, self.failed, time.monotonic() - began)
+            return Tally(len(trials), kept, kept - before, self.done, self.failed, time.monotonic() - began)
 
         try:
             while todo or alone or others or self.out:

@@ -1,8 +1,6 @@
 """Learned policies of allocation, bare and with a guard that lets a rule decide where they do worse or have never been.
 
-The guard plays the learned decision and the rule's (`priced`) out, the rule following in both, under the same futures drawn
-from what has come, and under some in which all come in a rush. The learned decision has to be worth it in the mean, and no
-loss in any of them: else the rule decides.
+The guard plays the learned decision and the rule's (`priced`) out (`instead.py`): where it is not worth it the rule decides.
 """
 
 from __future__ import annotations
@@ -11,25 +9,19 @@ import numpy as np
 
 from optsched.heuristics.allocation.priced import USUAL, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Data, Floats
+from optsched.instances.base import Data
 from optsched.rl.allocation.pricer import Pricer, bids
 from optsched.rl.allocation.scores import carried_out
 from optsched.rl.allocation.view import see
 from optsched.rl.trained import file_of
+from optsched.rolling.allocation.instead import SAMPLES, foreseen, worth
 from optsched.rolling.allocation.outlook import Kept, Outlook
-from optsched.rolling.allocation.playout import Playout, Present, pace
+from optsched.rolling.allocation.playout import Present
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.allocation import AllocationSchedule
 
 FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
-USUAL_ONES, RUSHES = 8, 4  # futures as they are drawn, and in a rush
-SAMPLES = USUAL_ONES + RUSHES
-RUSH = 3.0  # times as soon as drawn
-STEPS = 60  # decisions in each
-SURE = 1.0  # standard errors by which a learned decision must be ahead in the usual ones,
-WORTH = 0.1  # and by so much of what is to come: any other decision changes all that follows, and that is partly luck
-LOSS = 0.02  # of what is to come, in the worst of all futures
 
 
 def agent_policy(name: str, settings: Settings) -> Policy[AllocationInstance, AllocationSchedule]:
@@ -64,13 +56,6 @@ class AgentPolicy:
         OptschedError : it was another agent.
         """
         self.pricer.trained.expect(recalled(str, state))
-
-
-def worth(learned: Floats, rule: Floats) -> bool:
-    """Whether a learned decision saves enough by what it and the rule's cost, by future, shape (SAMPLES,)."""
-    saved = (rule - learned)[:USUAL_ONES]
-    least = max(SURE * saved.std() / np.sqrt(USUAL_ONES), WORTH * rule[:USUAL_ONES].mean())
-    return bool(saved.mean() > least and (learned <= (1 + LOSS) * rule).all())
 
 
 class Memory(Data):
@@ -119,15 +104,9 @@ class GuardedAgent:
         if wanted == safe:
             return False
         cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
-        ahead = drawn.stressed(snapshot.now_s, RUSHES, RUSH)
-        ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in (wanted, safe)]
         known = len(snapshot.known_jobs)
         present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
-        samples = np.tile(np.arange(SAMPLES), 2)
-        lanes = Playout(cluster, ahead, snapshot.now_s, present, [USUAL] * len(samples), samples)
-        costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
-        assert costs is not None  # nothing limits the time
-        return not worth(*costs.reshape(2, SAMPLES))
+        return not worth(*foreseen(snapshot, cluster, drawn, (wanted, safe), USUAL, present))
 
     def state(self) -> dict[str, object]:
         """What has been seen, and who decides."""

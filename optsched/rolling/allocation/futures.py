@@ -91,6 +91,10 @@ class Futures:
     weight_per_s: Floats
     time_s: Floats
 
+    def taken(self, samples: Ints) -> Futures:
+        """Those samples of them, some perhaps twice."""
+        return Futures(self.submit_s[samples], self.due_s[samples], self.weight_per_s[samples], self.time_s[samples])
+
     def stressed(self, now_s: float, rushes: int, times: float) -> Futures:
         """The same, but that nobody comes in the first, and in so many last ones everybody so many times as soon."""
         submit = self.submit_s.copy()

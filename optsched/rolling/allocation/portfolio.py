@@ -8,15 +8,20 @@ best mean: so what counts is what it does now.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
+from optsched.heuristics.allocation.dispatch import dispatch, due_date, submission
+from optsched.heuristics.allocation.greedy import greedy
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Data, Floats
+from optsched.rolling.allocation import instead
+from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.holding import Held, going_on
 from optsched.rolling.allocation.outlook import Kept, Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
@@ -51,6 +56,7 @@ AFTER = 5  # of them, a rule makes way for the one with the best mean: what coun
 EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
 SURE = 1.0  # standard errors by which another rule must be ahead of the last one
 SHARE = 0.5  # of a budget, for playing
+ROUNDING = 1e-9  # of what nodes cost
 MUCH = 1e300  # what numbers beyond all measure cost
 
 
@@ -90,9 +96,15 @@ class Portfolio:
         spare = None if self.budget_s is None else Spare(Clock(), SHARE * self.budget_s)
         away = self._observe(snapshot)
         rules = RULES + KEEPING if snapshot.migration_cost_s else RULES
-        if len(snapshot.known_jobs):
-            self.last = self._best(snapshot, rules, spare)
-        decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
+        if not len(snapshot.known_jobs):
+            decision = AllocationSchedule(assignments=())
+        else:
+            steps, samples = _sizes(len(snapshot.known_jobs) * sum(c.gpus for c in snapshot.node_classes), len(rules))
+            cluster, ahead = self.outlook.ahead(snapshot, samples)
+            self.last = self._best(snapshot, cluster, ahead, rules, steps, spare)
+            decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
+            if samples == SAMPLES and (spare is None or spare()):
+                decision = self._instead(snapshot, cluster, ahead, decision, rules[self.last])
         self.held = {a.job: a for a in decision.assignments}
         self.begun |= self.held.keys()
         self.held |= away
@@ -105,12 +117,17 @@ class Portfolio:
         self.begun &= {job.id for job in snapshot.known_jobs} | away.keys()
         return away
 
-    def _best(self, snapshot: AllocationInstance, rules: tuple[Bidding, ...], spare: Spare | None) -> int:
+    def _best(
+        self,
+        snapshot: AllocationInstance,
+        cluster: Cluster,
+        ahead: Futures,
+        rules: tuple[Bidding, ...],
+        steps: int,
+        spare: Spare | None,
+    ) -> int:
         """Which rule has the least mean cost; the last one where none is clearly better, or all do the same now."""
-        ways = sum(c.gpus for c in snapshot.node_classes)
-        steps, samples = _sizes(len(snapshot.known_jobs) * ways, len(rules))
-        cluster, ahead = self.outlook.ahead(snapshot, samples)
-        present, ends = self._present(snapshot, cluster), pace(cluster)
+        present, ends, samples = self._present(snapshot, cluster), pace(cluster), len(ahead.submit_s)
 
         def opened(now: Sequence[int]) -> Playout:
             lanes = [rules[r] for r in now for _ in range(samples)]
@@ -130,6 +147,23 @@ class Portfolio:
         ahead_by = costs[self.last] - costs[best]
         sure = ahead_by.mean() > SURE * ahead_by.std() / np.sqrt(samples)
         return best if sure else self.last
+
+    def _instead(
+        self, snapshot: AllocationInstance, cluster: Cluster, ahead: Futures, ruled: AllocationSchedule, rule: Bidding
+    ) -> AllocationSchedule:
+        """The rule's decision, or a heuristic's that is worth more, or that runs the same on nodes that cost less."""
+        frugal = greedy(snapshot)
+        decisions = {_ways(snapshot, ruled): ruled}
+        for other in (frugal, dispatch(snapshot, due_date), dispatch(snapshot, submission, self.held)):
+            if other.assignments:
+                decisions.setdefault(_ways(snapshot, other), other)
+        if len(listed := list(decisions.values())) > 1:
+            drawn = ahead.taken(np.arange(instead.SAMPLES) % len(ahead.submit_s))
+            costs = instead.foreseen(snapshot, cluster, drawn, listed, rule, self._present(snapshot, cluster))
+            order = np.argsort(costs[:, : instead.USUAL_ONES].mean(axis=1), kind="stable")
+            ruled = next((listed[i] for i in order.tolist() if instead.worth(costs[i], costs[0])), ruled)
+        cheaper = _per_h(snapshot, frugal) < _per_h(snapshot, ruled) * (1 - ROUNDING) and not snapshot.migration_cost_s
+        return frugal if cheaper and _ways(snapshot, frugal) == _ways(snapshot, ruled) else ruled
 
     def _present(self, snapshot: AllocationInstance, cluster: Cluster) -> Present:
         """What runs by this policy's last decision."""
@@ -151,6 +185,19 @@ class Portfolio:
         self.reset(0)
         self.outlook.go_on(kept.seen)
         self.held, self.begun, self.last = {a.job: a for a in kept.held}, set(kept.begun), kept.last
+
+
+def _ways(snapshot: AllocationInstance, decision: AllocationSchedule) -> frozenset[tuple[str, int, int]]:
+    """Which job runs on which class of nodes with how many GPUs."""
+    return frozenset((a.job, snapshot.class_of_node[a.node], a.gpus) for a in decision.assignments)
+
+
+def _per_h(snapshot: AllocationInstance, decision: AllocationSchedule) -> float:
+    """What the nodes in use cost."""
+    used = Counter[str]()
+    for a in decision.assignments:
+        used[a.node] += a.gpus
+    return sum(float(snapshot.cost_per_h[snapshot.class_of_node[node], gpus - 1]) for node, gpus in used.items())
 
 
 def _sizes(size: int, rules: int) -> tuple[int, int]:

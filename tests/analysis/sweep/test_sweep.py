@@ -262,6 +262,8 @@ def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.workers.ANSWERS_S", 1)
     with pytest.raises(OptschedError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         workers(None, "tcp://127.0.0.1:1")
+    with pytest.raises(OptschedError, match="'foo' is no address of a Dask scheduler"):
+        workers(None, "foo")
 
 
 @pytest.mark.timing
@@ -284,6 +286,9 @@ def test_a_store_is_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+SEEDED = 'recipe = "generate osdec --seed {seed}"'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -291,6 +296,8 @@ def test_a_store_is_nothing_else(tmp_path: Path) -> None:
         ('methods = ["greedy"]', "instances: is missing"),
         ('method = ["greedy"]\n[[instances]]\nrecipe = "generate osdec"', "did you mean methods"),
         ('seeds = "5-2"\n[[instances]]\nrecipe = "generate osdec"', "seeds are whole numbers"),
+        (f'methods = ["greedy"]\n[[instances]]\n{SEEDED}\nseed = "5-2"', r"instances\[0\].*seed: seeds are whole numbers"),
+        (f'methods = ["greedy"]\ntime_limit = "nan"\n[[instances]]\n{SEEDED}\nseed = 1', "time_limit: .*is no duration"),
     ],
 )
 def test_a_plan_that_is_none(tmp_path: Path, text: str, said: str) -> None:

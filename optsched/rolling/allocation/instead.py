@@ -1,0 +1,51 @@
+"""Whether one decision serves better than another: both played out, a rule following, under the same futures.
+
+To those drawn from what has come belong one in which nobody comes, and some in which all come in a rush. A decision that is not
+the rule's has to be worth it in the mean, and no loss in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.heuristics.allocation.priced import Bidding
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.rolling.allocation.futures import Futures
+from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
+from optsched.schedules.allocation import AllocationSchedule
+
+USUAL_ONES, RUSHES = 8, 4  # futures as they are drawn, and in a rush
+SAMPLES = USUAL_ONES + RUSHES
+RUSH = 3.0  # times as soon as drawn
+STEPS = 60  # decisions in each
+SURE = 1.0  # standard errors by which a decision must be ahead in the usual ones,
+WORTH = 0.1  # and by so much of what is to come: any other decision changes all that follows, and that is partly luck
+LOSS = 0.02  # of what is to come, in the worst of all futures
+
+
+def foreseen(
+    snapshot: AllocationInstance,
+    cluster: Cluster,
+    drawn: Futures,
+    decisions: Sequence[AllocationSchedule],
+    follows: Bidding,
+    present: Present,
+) -> Floats:
+    """What each decision leads to in each of `SAMPLES` drawn futures, energy and tardiness, shape (decisions, SAMPLES)."""
+    ahead = drawn.stressed(snapshot.now_s, RUSHES, RUSH)
+    ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in decisions]
+    samples = np.tile(np.arange(SAMPLES), len(decisions))
+    lanes = Playout(cluster, ahead, snapshot.now_s, present, [follows] * len(samples), samples)
+    costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
+    assert costs is not None  # nothing limits the time
+    return costs.reshape(len(decisions), SAMPLES)
+
+
+def worth(other: Floats, rule: Floats) -> bool:
+    """Whether another decision than the rule's saves enough, by what both cost in each future, shape (SAMPLES,)."""
+    saved = (rule - other)[:USUAL_ONES]
+    least = max(SURE * saved.std() / np.sqrt(USUAL_ONES), WORTH * rule[:USUAL_ONES].mean())
+    return bool(saved.mean() > least and (other <= (1 + LOSS) * rule).all())
