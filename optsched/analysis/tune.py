@@ -61,12 +61,12 @@ class Axis:
 
     @classmethod
     def around(cls, default: object) -> Axis | None:
-        """A range about a default; None where it is no positive number."""
+        """A range about a default, within 1 for one that is a share; None where it is no positive number."""
         if isinstance(default, bool) or not isinstance(default, int | float) or not 0 < default < math.inf:
             return None
         if isinstance(default, int):
             return cls(max(1, round(default / WIDE)), round(default * WIDE))
-        return cls(default / WIDE, default * WIDE)
+        return cls(default / WIDE, min(default * WIDE, 1.0) if default < 1 else default * WIDE)
 
     def real(self) -> Axis:
         """The same range, of an option that is no whole number."""

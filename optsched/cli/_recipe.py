@@ -48,7 +48,7 @@ def built(recipe: str) -> Instance:
     import optsched
 
     if Path(recipe).is_file() or recipe.split(maxsplit=1)[:1] not in [[maker] for maker in MAKERS]:
-        if not Path(recipe).exists() and not recipe.endswith(JSON):
+        if not Path(recipe).exists() and (len(recipe.split()) > 1 or not recipe.endswith(JSON)):
             raise OptschedError(f"recipe {recipe!r} is neither a file nor begins with {', '.join(MAKERS)}")
         return optsched.load(recipe)
     return _remembered(recipe) if lasting(recipe) else _made(recipe)

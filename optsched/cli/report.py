@@ -55,8 +55,13 @@ def command(result_files: tuple[str, ...], output: str, instance_files: tuple[st
     from optsched.files import write_bytes
 
     plotly_js()  # that it is missing is said before the work
-    given = {instance.sha256: instance for instance in map(_input.instance, instance_files)}
+    listed = {name: _input.instance(name) for name in instance_files}
+    given = {instance.sha256: instance for instance in listed.values()}
     results = [_input.result(file) for file in result_files]
+    about = {result.instance.sha256 for result in results}
+    for name, instance in listed.items():
+        if instance.sha256 not in about:
+            raise InputError(_input.shown(name), "", "is the instance of none of these results")
     for result, file in zip(results, result_files, strict=True):
         given.setdefault(result.instance.sha256, _instance(result, file, given))
         if found := result.verify(given[result.instance.sha256]):

@@ -50,7 +50,9 @@ UNASKED = ("iterations", "rounds")  # more of them is more time: searched only w
     metavar="NAME=RANGE",
     help="What to search: NAME=1..100, NAME=0.1..0.9, NAME=a,b,c. [default: every number, from a quarter to four times it]",
 )
-@click.option("--policy", "online", is_flag=True, help="NAME is a policy, and its options are window_s, replan_s, period_s.")
+@click.option(
+    "--policy", "online", is_flag=True, help="NAME is a policy; options: window_s, replan_s, period_s, budget_s, forecast."
+)
 @click.option("--trials", type=click.IntRange(min=1), default=40, show_default=True, help="Options to try.")
 @click.option("--seeds", default="0", show_default=True, metavar="0-4", help="Of the runs; all of them with every option.")
 @click.option("--time-limit", type=DURATION, metavar="TIME", default="10s", show_default=True, help="Of each run of a method.")

@@ -54,7 +54,9 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def expect_format(raw: dict[str, object], expected: str, path: str | Path) -> None:
     """Refuse a file of another format."""
     if raw.get("format") != expected:
-        raise InputError(path, "format", f'expected "{expected}", got {shown(raw.get("format"))}')
+        if "format" not in raw:
+            raise InputError(path, "format", f'is missing, expected "{expected}": this is another kind of file')
+        raise InputError(path, "format", f'expected "{expected}", got {shown(raw["format"])}')
 
 
 def validated(model: type[Model], raw: dict[str, object], path: str | Path) -> Model:
