@@ -298,8 +298,8 @@ A = TypeVar("A", bound=np.ndarray)
 
 
 def refuse(place: str, problem: str) -> NoReturn:
-    """End validation with one line: `place` in the file and what is wrong there."""
-    raise PydanticCustomError("optsched", "{place}: {problem}", {"place": place, "problem": problem})
+    """End validation with one line: `place` in the file, empty for the field that is being read, and what is wrong there."""
+    raise PydanticCustomError("optsched", "{place}: {problem}" if place else "{problem}", {"place": place, "problem": problem})
 
 
 def refuse_duplicates(field: str, ids: Iterable[object]) -> None:

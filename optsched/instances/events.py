@@ -124,7 +124,7 @@ class Events(Data):
         try:
             sigma_of(text)
         except OptschedError as error:
-            refuse("estimates", str(error))
+            refuse("", str(error))
         return text
 
     @classmethod

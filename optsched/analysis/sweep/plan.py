@@ -39,10 +39,10 @@ def _named(value: object) -> object:
 
 
 def _seeds(value: object) -> object:
-    try:
-        return list(read_seeds(value)) if isinstance(value, str) else _several(value)
-    except OptschedError as error:
-        raise ValueError(str(error)) from None
+    if isinstance(value, str):
+        _told("", partial(read_seeds, value))
+        return list(read_seeds(value))
+    return _several(value)
 
 
 Axis = Annotated[list[Any], BeforeValidator(_several)]
