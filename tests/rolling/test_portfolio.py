@@ -169,8 +169,8 @@ def test_jobs_share_no_node_that_costs_more_than_two() -> None:
     assert replay(instance, "rolling").objective == pytest.approx(2.0)
 
 
-def test_a_job_makes_way_where_sharing_is_dear() -> None:
-    """The first job stops for the second, which is due; side by side they would cost nine times as much an hour as alone."""
-    jobs = [(67.91, 2392.55, 0.001, (1252.28, 913.38)), (277.19, 850.53, 0.005, (499.09, 254.21))]
-    found = replay(rising(1, (0.221, 2.031), jobs), "rolling").objective
-    assert found == pytest.approx(0.221 * (1252.28 + 499.09) / 3600)
+def test_one_after_the_other_where_sharing_is_dear() -> None:
+    """Nobody is in a hurry: the node costs 1 EUR an hour for one job at a time, side by side 5 EUR."""
+    jobs = [(350.0, 8600.0, 0.0, (5400.0, 3000.0)), (475.0, 5500.0, 0.0, (3600.0, 2300.0))]
+    found = replay(rising(1, (1.0, 5.0), jobs), "rolling")
+    assert found.objective == pytest.approx((5400 + 3600) / 3600)

@@ -106,7 +106,9 @@ class GuardedAgent:
         cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
         known = len(snapshot.known_jobs)
         present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
-        return not worth(*foreseen(snapshot, cluster, drawn, (wanted, safe), USUAL, present))
+        costs = foreseen(snapshot, cluster, drawn, (wanted, safe), USUAL, present)
+        assert costs is not None  # nothing limits the time
+        return not worth(*costs)
 
     def state(self) -> dict[str, object]:
         """What has been seen, and who decides."""

@@ -16,6 +16,7 @@ from optsched.instances.base import Floats
 from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
 from optsched.schedules.allocation import AllocationSchedule
+from optsched.stop import Spare
 
 USUAL_ONES, RUSHES = 8, 4  # futures as they are drawn, and in a rush
 SAMPLES = USUAL_ONES + RUSHES
@@ -23,6 +24,8 @@ RUSH = 3.0  # times as soon as drawn
 STEPS = 60  # decisions in each
 SURE = 1.0  # standard errors by which a decision must be ahead in the usual ones,
 WORTH = 0.1  # and by so much of what is to come: any other decision changes all that follows, and that is partly luck
+SOME = 0.01  # of what is to come in the mean, where nothing is lost in any future
+ROUNDING = 1e-9  # of what a future costs
 LOSS = 0.02  # of what is to come, in the worst of all futures
 
 
@@ -33,15 +36,23 @@ def foreseen(
     decisions: Sequence[AllocationSchedule],
     follows: Bidding,
     present: Present,
-) -> Floats:
-    """What each decision leads to in each of `SAMPLES` drawn futures, energy and tardiness, shape (decisions, SAMPLES)."""
+    spare: Spare | None = None,
+) -> Floats | None:
+    """What each decision leads to in each of `SAMPLES` drawn futures, energy and tardiness, shape (decisions, SAMPLES).
+
+    None where time is out.
+    """
     ahead = drawn.stressed(snapshot.now_s, RUSHES, RUSH)
     ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in decisions]
     samples = np.tile(np.arange(SAMPLES), len(decisions))
     lanes = Playout(cluster, ahead, snapshot.now_s, present, [follows] * len(samples), samples)
-    costs = lanes.run(STEPS, pace(cluster), first=np.repeat(ways, SAMPLES, axis=0))
-    assert costs is not None  # nothing limits the time
-    return costs.reshape(len(decisions), SAMPLES)
+    costs = lanes.run(STEPS, pace(cluster), spare, first=np.repeat(ways, SAMPLES, axis=0))
+    return None if costs is None else costs.reshape(len(decisions), SAMPLES)
+
+
+def dominates(other: Floats, rule: Floats) -> bool:
+    """Whether it costs more than the rule's in no future, and less in some, by what both cost in each, shape (SAMPLES,)."""
+    return bool((other <= (1 + ROUNDING) * rule).all() and (rule - other).max() > SOME * rule.mean())
 
 
 def worth(other: Floats, rule: Floats) -> bool:

@@ -103,8 +103,8 @@ class Portfolio:
             cluster, ahead = self.outlook.ahead(snapshot, samples)
             self.last = self._best(snapshot, cluster, ahead, rules, steps, spare)
             decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
-            if samples == SAMPLES and (spare is None or spare()):
-                decision = self._instead(snapshot, cluster, ahead, decision, rules[self.last])
+            if samples == SAMPLES and (spare is None or spare()):  # of many jobs it would take long
+                decision = self._instead(snapshot, cluster, ahead, decision, rules[self.last], spare)
         self.held = {a.job: a for a in decision.assignments}
         self.begun |= self.held.keys()
         self.held |= away
@@ -149,7 +149,13 @@ class Portfolio:
         return best if sure else self.last
 
     def _instead(
-        self, snapshot: AllocationInstance, cluster: Cluster, ahead: Futures, ruled: AllocationSchedule, rule: Bidding
+        self,
+        snapshot: AllocationInstance,
+        cluster: Cluster,
+        ahead: Futures,
+        ruled: AllocationSchedule,
+        rule: Bidding,
+        spare: Spare | None,
     ) -> AllocationSchedule:
         """The rule's decision, or a heuristic's that is worth more, or that runs the same on nodes that cost less."""
         frugal = greedy(snapshot)
@@ -159,9 +165,11 @@ class Portfolio:
                 decisions.setdefault(_ways(snapshot, other), other)
         if len(listed := list(decisions.values())) > 1:
             drawn = ahead.taken(np.arange(instead.SAMPLES) % len(ahead.submit_s))
-            costs = instead.foreseen(snapshot, cluster, drawn, listed, rule, self._present(snapshot, cluster))
-            order = np.argsort(costs[:, : instead.USUAL_ONES].mean(axis=1), kind="stable")
-            ruled = next((listed[i] for i in order.tolist() if instead.worth(costs[i], costs[0])), ruled)
+            costs = instead.foreseen(snapshot, cluster, drawn, listed, rule, self._present(snapshot, cluster), spare)
+            if costs is not None:
+                order = np.argsort(costs[:, : instead.USUAL_ONES].mean(axis=1), kind="stable").tolist()
+                better = (i for i in order if instead.dominates(costs[i], costs[0]) or instead.worth(costs[i], costs[0]))
+                ruled = next((listed[i] for i in better), ruled)
         cheaper = _per_h(snapshot, frugal) < _per_h(snapshot, ruled) * (1 - ROUNDING) and not snapshot.migration_cost_s
         return frugal if cheaper and _ways(snapshot, frugal) == _ways(snapshot, ruled) else ruled
 
