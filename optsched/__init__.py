@@ -379,8 +379,9 @@ def compare(
     policies
         Names of `policies`, or policies, as `replay` takes them; or a single one.
     **options
-        ``time_limit`` (of each method, as `solve` takes it), ``seed`` or ``seeds``, ``bound``, ``on_failure``, what `replay`
-        takes; see `optsched.analysis.gaps.compare`. `optsched.analysis.statistics.summary` has the means.
+        ``time_limit`` (of each method, as `solve` takes it), ``seed`` or ``seeds`` (several, or ``"0-9"``), ``bound``,
+        ``on_failure``, what `replay` takes; see `optsched.analysis.gaps.compare`. `optsched.analysis.statistics.summary` has
+        the means.
 
     Returns
     -------

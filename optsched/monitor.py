@@ -203,7 +203,7 @@ def _end(thread: threading.Thread) -> None:
 
 
 def _send(thread: threading.Thread) -> None:
-    if thread.is_alive():
+    if thread.is_alive() and not _in_solver(thread):
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
 
 

@@ -75,7 +75,8 @@ def compare_all(
     """
     from optsched.analysis.table import Table
 
-    listed, drawn = list(instances), [read_seed(seed) for seed in (read_seeds(seeds) if isinstance(seeds, str) else seeds)]
+    listed = list(instances)
+    drawn = list(read_seeds(seeds)) if isinstance(seeds, str) else [read_seed(seed) for seed in seeds]
     if len(listed) > 1 and isinstance(how.get("bound"), int | float):
         raise OptschedError("a number as a bound goes with a single instance")
     settings = settings_of(

@@ -19,7 +19,7 @@ Runner = Callable[[Instance, Mapping[str, Value], int], float | None]
 """The objective of an instance, with options and a seed; None where there is none."""
 MOST = 1.0  # of a gain or a loss, relative: a default near nothing would decide alone, and a run that fails loses as much
 SETTINGS = ("window_s", "replan_s", "period_s", "budget_s", "forecast")  # of a policy
-WIDE = 4.0  # an option whose range nobody gave is searched from a quarter of its default to four times it
+WIDE = 4.0  # an option whose range nobody gave is searched from a quarter of its default to four times it, below 1 up to 1
 LOGARITHMIC = 50.0  # a range whose ends are further apart than so many times is searched in orders of magnitude
 
 
@@ -61,7 +61,7 @@ class Axis:
 
     @classmethod
     def around(cls, default: object) -> Axis | None:
-        """A range about a default, within 1 for one that is a share; None where it is no positive number."""
+        """A range about a default, up to 1 where that is below 1 and may be a share; None where it is no positive number."""
         if isinstance(default, bool) or not isinstance(default, int | float) or not 0 < default < math.inf:
             return None
         if isinstance(default, int):

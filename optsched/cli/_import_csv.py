@@ -65,8 +65,8 @@ def csv_command(
 
     FILE is a CSV with a header, separated by commas, semicolons or tabs; - is standard input. --map says which column is which
     field; what is not mapped is assumed, printed, and kept in the instance's meta. Times are dates, or numbers in the unit that
-    the column's name ends in (Runtime_min) or --unit says; durations may be [D-]HH:MM:SS. A job's id is --map id=COLUMN, else a
-    column called id or JobID, else its line in the file.
+    the column's name ends in (Runtime_min, hours) or --unit says; durations may be [D-]HH:MM:SS too. A job's id is --map
+    id=COLUMN, else a column called id or JobID, else its line in the file.
     """
     chosen = TARGETS[target]
     check_output(output, [file, *(name for of in TARGETS.values() for name in files(given, of.options))])

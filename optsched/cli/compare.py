@@ -10,7 +10,7 @@ from optsched.cli._durations import DURATION
 from optsched.errors import OptschedError
 from optsched.quantities import read_seeds
 
-OF_POLICIES = ("forecasts", "budget", "no_guard")
+OF_POLICIES = {"forecasts": "--forecast", "budget": "--budget", "no_guard": "--no-guard"}
 EPILOG = """\b
 Examples:
   optsched example deferrable-small -o x.json
@@ -78,8 +78,8 @@ def command(
     chosen, players = _names(methods), _names(policies)
     for forecast in forecasts:
         named_forecast(forecast)
-    if not players and (idle := [flag for flag in OF_POLICIES if _input.typed(flag)]):
-        raise OptschedError(f"--{idle[0].replace('_', '-').rstrip('s')} is of policies, and there are no --policies")
+    if not players and (idle := [flag for name, flag in OF_POLICIES.items() if _input.typed(name)]):
+        raise OptschedError(f"{idle[0]} is of policies, and there are no --policies")
     if players and not chosen and _input.typed("time_limit"):
         raise OptschedError("--time-limit is of methods, and there are no --methods")
     how: dict[str, object] = {"time_limit": time_limit, "budget_s": budget, "guard": not no_guard, "on_failure": on_failure}

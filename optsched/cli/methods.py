@@ -161,7 +161,7 @@ def _unusable(name: str) -> str | None:
     try:
         backend(name)
     except OptschedError as error:
-        return str(error)
+        return str(error).removeprefix(f"backend {name} cannot be used: ")
     return None
 
 

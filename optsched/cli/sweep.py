@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,8 @@ def command(
 
     if is_store(Path(file)):
         of_plans = {"--store": store_file, "--workers": workers, "--scheduler": scheduler}
-        if idle := [flag for flag, value in (of_plans | {"--retry-failed": retry_failed or None}).items() if value is not None]:
+        of_plans |= {"--retry-failed": retry_failed, "--dry-run": dry_run}
+        if idle := [flag for flag, value in of_plans.items() if value]:
             raise OptschedError(f"{file} is a store, of which nothing is run: {idle[0]} belongs to a CONFIG.toml")
         targets = table_files(outputs, [file])
         store = Store(file)
@@ -99,16 +101,21 @@ def command(
         most = f"{len(recipes)} instances, {plan.runs} runs of each: {len(recipes) * plan.runs:,}"
         say(console(), f"{most}, less those of methods that a family does not have; nothing was run")
         return 0
-    fresh, wasted, store = not Path(kept).exists(), False, Store(kept)
+    fresh = not Path(kept).exists()
+    store = Store(kept)
+    wasted = False
     try:
         with aside(as_json):
             code, keys = _run(plan, store, recipes, workers, scheduler, retry_failed)
         table = store.table(keys)
     except OptschedError:
-        wasted = fresh and not store.rows()
+        with suppress(OptschedError):  # what ended it is what is told
+            wasted = fresh and store.bare
         raise
     finally:
-        store.close(discard=wasted)
+        store.close()
+        if wasted:
+            Path(kept).unlink(missing_ok=True)
     failed = _report(table, targets, as_json)
     if not as_json:
         say(console(), f"kept in {kept}")
@@ -132,8 +139,8 @@ def _run(
             keys |= {trial.key for trial in trials}
             tally = sweep(store, trials, found, built, crew, lambda tally: tell(_line(tally)), again)
         if tally.kept:
-            others = f", {tally.others:,} came from another driver" if tally.others else ""
-            warn(f"{tally.kept - tally.others:,} of {tally.total:,} runs were there already{others}")
+            there = (tally.kept - tally.others, "were there already"), (tally.others, "came from another driver")
+            warn(", ".join(f"{count:,} of {tally.total:,} runs {said}" for count, said in there if count))
         return 0, keys
     except KeyboardInterrupt:
         warn(f"interrupted: all rows so far are in {store.path}; the same command goes on")

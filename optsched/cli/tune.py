@@ -48,7 +48,7 @@ UNASKED = ("iterations", "rounds")  # more of them is more time: searched only w
     "options",
     multiple=True,
     metavar="NAME=RANGE",
-    help="What to search: NAME=1..100, NAME=0.1..0.9, NAME=a,b,c. [default: every number, from a quarter to four times it]",
+    help="What to search: NAME=1..100, NAME=0.1..0.9, NAME=a,b,c. [default: every number, about what it is]",
 )
 @click.option(
     "--policy", "online", is_flag=True, help="NAME is a policy; options: window_s, replan_s, period_s, budget_s, forecast."
@@ -172,7 +172,7 @@ def _axes(name: str, options: Sequence[str], online: bool, problem: str) -> dict
             raise OptschedError(f"--option {option!r}: expected NAME=1..100, NAME=0.1..0.9 or NAME=a,b,c")
         found[word.strip()] = Axis.read(text)
     if online:
-        return found
+        return {word: axis.real() for word, axis in found.items()}
     from optsched.cli.methods import options_of
 
     defaults = options_of(name, problem)

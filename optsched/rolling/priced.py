@@ -3,7 +3,7 @@
 From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The
 Lagrangian dual of the known jobs and all futures together, the latter at their share, prices every unit of capacity by place
 and slot; a known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
-Where nobody is expected and the known jobs can be planned exactly, nothing has a price.
+Where nobody is expected, as also before an hour of the day has been seen, known jobs that can be planned exactly pay nothing.
 """
 
 from __future__ import annotations
@@ -222,7 +222,6 @@ class BidPricePolicy(Generic[I, S, J]):
         while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
             count += sum(len(came) for _, came in drawn[-1])
-        self.expected = count > 0
         every = max(1, -(-count // MOST_DRAWN))
         for k, future in enumerate(drawn):
             for nth, (begins, came) in enumerate(future):
@@ -230,6 +229,7 @@ class BidPricePolicy(Generic[I, S, J]):
                     if first <= begins + after <= last:
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
+        self.expected = len(jobs) > len(known.jobs)
         program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         share = np.where(drawn_jobs, every / len(drawn), 1.0)

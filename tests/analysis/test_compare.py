@@ -159,6 +159,13 @@ def test_seeds_reproduce_and_matter(examples: Path) -> None:
     assert drawn == optsched.solve(cluster, "randomized-greedy", seed=5).objective
 
 
+def test_seeds_as_text_of_one_instance(examples: Path) -> None:
+    instance = optsched.load(examples / "deferrable-small.json")
+    assert optsched.compare(instance, ["greedy"], seeds="0-2")["seed"].tolist() == [0, 1, 2]
+    with pytest.raises(optsched.OptschedError, match="seeds are whole numbers"):
+        optsched.compare(instance, ["greedy"], seeds="1-0")
+
+
 def test_settings_are_those_of_a_replay(examples: Path) -> None:
     """As `replay` takes them, durations as text; who takes none goes without, unless that is everybody."""
     instance = optsched.load(examples / "deferrable-small.json")

@@ -173,3 +173,15 @@ def test_an_interval_of_gaps_is_one_of_gaps() -> None:
     found = summary(table(*((name, "m", 0, gap) for name, gap in (("a", 0.0), ("b", 1.0), ("c", 1.0), ("d", 0.1)))))
     low, high = found[["low", "high"]].iloc[0]
     assert 0.0 == low < found["mean"].iloc[0] < high == 1.0
+
+
+def test_without_a_common_instance_there_are_no_ranks_and_the_least_gap_stands_first() -> None:
+    found = summary(table(("a", "x", 0, 0.5), ("b", "x", 0, None), ("a", "y", 0, None), ("b", "y", 0, 0.1)))
+    assert found["rank"].isna().all()
+    assert found["name"].tolist() == ["y", "x"]
+
+
+def test_no_difference_of_gaps_is_beyond_all_there_is() -> None:
+    rows = [(name, "x", 0, 0.0) for name in "abc"] + [("a", "y", 0, 1.0), ("b", "y", 0, 1.0), ("c", "y", 0, 0.25)]
+    found = summary(table(*rows)).set_index("name")
+    assert found.loc["y", ["ahead_low", "ahead_high"]].between(-1.0, 1.0).all()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from optsched.analysis.tune import Axis, replaying, solving, tune
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.generators import vcc
-from tests.cli.test_cli import run
 from tests.oracle import tiny
 
 pytest.importorskip("optuna")
@@ -73,33 +69,11 @@ def test_ranges_are_read(text: str, axis: Axis) -> None:
     assert Axis.read(text) == axis
     assert Axis.around(8) == Axis(2, 32)
     assert Axis.around(True) is None
+    assert (Axis.around(0.3), Axis.around(1.5)) == (Axis(0.075, 1.0), Axis(0.375, 6.0))
+    assert Axis(0, 1).real() == Axis(0.0, 1.0)
 
 
 @pytest.mark.parametrize("text", ["5", "9..1", "a..b", "1..inf", ""])
 def test_ranges_that_are_none(text: str) -> None:
     with pytest.raises(OptschedError, match=r"range|choices"):
         Axis.read(text)
-
-
-def test_a_whole_range_of_a_real_option_is_real(tmp_path: Path) -> None:
-    """What the option's default is decides, not how its ends are written."""
-    out = tmp_path / "t.json"
-    generated = [str(tmp_path / f"{seed}.json") for seed in (1, 2)]
-    for seed, path in zip((1, 2), generated, strict=True):
-        vcc(2, 60, load=0.2, seed=seed).save(path)
-    words = [
-        "tune",
-        "constant",
-        "--train",
-        generated[0],
-        "--test",
-        generated[1],
-        "--option",
-        "cap=0..1",
-        "--trials",
-        "4",
-        "-o",
-        out,
-    ]
-    assert run(*words).returncode == 0
-    assert any(row["cap"] % 1 for row in json.loads(out.read_text())["tried"])

@@ -161,6 +161,10 @@ def test_errors_of_types_of_gpus() -> None:
         ),
         (lambda: m.add_node("V", gpus=1), "allocation.Model.add_node: GPU type: is 'V', which was not added: T4"),
         (lambda: m.add_job(time_s={"V": [1]}, due_s=1, weight_per_s=1), "allocation.Model.add_job: GPU type: is 'V'"),
+        (
+            lambda: m.add_job(time_s=[1.0, 2.0], due_s=1, weight_per_s=1),  # type: ignore[arg-type]
+            "allocation.Model.add_job('job0'): time_s: must be an object, got a list of 2",
+        ),
     ):
         with pytest.raises(InputError) as caught:
             call()

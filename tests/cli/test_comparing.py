@@ -112,7 +112,8 @@ def test_sweep_refuses(tmp_path: Path, text: str, said: str) -> None:
     done = run("sweep", "g.toml", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 2
     assert said in one_line(done)
-    assert [path.name for path in tmp_path.iterdir()] == ["g.toml"]  # no store of nothing
+    identified = "did you mean" in said  # what the instances are is worth keeping
+    assert sorted(path.name for path in tmp_path.iterdir()) == (["g.sqlite", "g.toml"] if identified else ["g.toml"])
 
 
 def test_the_table_is_the_plans_and_its_failures_are_told_each_time(tmp_path: Path) -> None:
@@ -240,3 +241,39 @@ def test_tune_says_whom_it_does_not_know(words: list[str], said: str, examples: 
     done = run("tune", *words, "--train", str(examples / "deferrable-small.json"), "--test", str(other))
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_whole_range_of_a_real_option_is_real(tmp_path: Path) -> None:
+    """What the option's default is decides, not how its ends are written."""
+    pytest.importorskip("optuna")
+    for seed in ("1", "2"):
+        assert (
+            run(
+                "generate",
+                "vcc",
+                "--days",
+                "2",
+                "--jobs",
+                "60",
+                "--load",
+                "0.2",
+                "--seed",
+                seed,
+                "-o",
+                tmp_path / f"{seed}.json",
+            ).returncode
+            == 0
+        )
+    sets = ["--train", tmp_path / "1.json", "--test", tmp_path / "2.json"]
+    done = run("tune", "constant", *sets, "--option", "cap=0..1", "--trials", "4", "--json")
+    assert any(row["cap"] % 1 for row in json.loads(done.stdout)["tried"])
+
+
+def test_of_a_store_nothing_is_run(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text('methods = ["greedy"]\n[[instances]]\nrecipe = "generate osdec --jobs 4 --horizon 12"\n')
+    assert run("sweep", "g.toml", "--workers", "1", cwd=tmp_path).returncode == 0
+    assert run("sweep", "g.sqlite", cwd=tmp_path).returncode == 0
+    for words in (["--workers", "2"], ["--retry-failed"], ["--dry-run"]):
+        done = run("sweep", "g.sqlite", *words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"{words[0]} belongs to a CONFIG.toml" in one_line(done)

@@ -288,7 +288,7 @@ def test_durations_of_both_kinds_under_a_name_that_is_a_unit(tmp_path: Path) -> 
         *(f"--map={f}={c}" for f, c in (("submit", "at_h"), ("duration", "hours"), ("due", "due_h"))),
     ]
     assert one_line(run("import", "csv", *words)).endswith(
-        "line 4, hours: is 'x', expected a duration above 0: a number, or such as 02:30:00 or 1-02:30:00"
+        "line 4, hours: is 'x', expected a duration above 0 and up to 1e+12 s: a number, or such as 02:30:00 or 1-02:30:00"
     )
     instance, said = imported(tmp_path, *words, "--skip-bad", "--slot-s", "1800")
     assert [(j["earliest"], j["duration"]) for j in instance.to_json()["jobs"]] == [(0, 3), (2, 1)]

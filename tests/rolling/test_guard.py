@@ -260,7 +260,6 @@ def test_a_lump_may_come_after_midnight() -> None:
     found = account._futures(snapshot, 2)
     usual = found.work[0, 1].sum()
     assert sorted(found.work[-4:, 1].sum(axis=1) / usual) == pytest.approx([2.1, 3.2, 5.4, 7.6])
-    assert account.cheapest(snapshot, 0.0) == RULE
 
 
 def off_at_noon() -> VccInstance:

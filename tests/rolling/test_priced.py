@@ -52,3 +52,12 @@ def test_who_knows_everybody_does_as_well_as_can_be(family: str) -> None:
         instance = drawn.model_copy(update={"jobs": tuple(job.model_copy(update={"submitted": 0}) for job in drawn.jobs)})
         found, best = replay(instance, "rolling").objective, brute.optimum(instance)
         assert found >= best - priced.GAP * abs(best) - 1e-12, seed
+
+
+def test_a_memory_of_before_is_read() -> None:
+    """States that do not say whether somebody was expected paid their prices."""
+    policy = priced.BidPricePolicy(PRICING, Settings())
+    policy.decide(tiny.deferrable(1))
+    state = {name: value for name, value in policy.state().items() if name != "expected"}
+    policy.restore(state)
+    assert policy.expected

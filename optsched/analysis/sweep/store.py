@@ -194,14 +194,19 @@ class Store:
 
         return table_of([row for row in self.rows() if keys is None or row["key"] in keys])
 
-    def close(self, discard: bool = False) -> None:
-        """Leave, and if it keeps nothing that is wanted, remove it; claims that are left are anybody's."""
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is kept in it, and no other driver is at work on it."""
+        with self._told():
+            kept = (self.db.execute(f"select 1 from {table} limit 1").fetchone() for table in ("rows", "claims", "instances"))
+            return not any(kept) and not self._alive()
+
+    def close(self) -> None:
+        """Leave; claims that are left are anybody's."""
         with self._told():
             self.db.execute("delete from claims where driver = ?", (self.driver,))
             self.db.execute("delete from drivers where id = ?", (self.driver,))
             self.db.close()
-        for ending in ("", "-wal", "-shm") if discard else ():
-            Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
 
 def is_store(path: Path) -> bool:

@@ -89,10 +89,12 @@ class Columns:
         clocks = np.array([":" in value for value in raw], dtype=bool)
         if not clocks.any():
             return self.table.number(column, above=0.0) * self.unit(name)
-        unit = 1.0 if clocks.all() else self.unit(name)
-        values = np.array([_clock(value) if clock else _number(value) * unit for value, clock in zip(raw, clocks, strict=True)])
+        numbers = pd.to_numeric(pd.Series(raw, dtype=object).mask(clocks), errors="coerce").to_numpy(dtype=float)
+        unit = self.unit(name) if np.isfinite(numbers).any() else 1.0
+        values = np.where(clocks, [_clock(value) for value in raw], numbers * unit)
         good = (values > 0) & (values <= LARGEST)
-        self.table.fault(~good, column, "expected a duration above 0: a number, or such as 02:30:00 or 1-02:30:00")
+        told = f"expected a duration above 0 and up to {LARGEST:g} s: a number, or such as 02:30:00 or 1-02:30:00"
+        self.table.fault(~good, column, told)
         spans: Floats = np.where(good, values, 1.0)
         return spans
 
@@ -156,13 +158,6 @@ class Columns:
             }
             for i in range(len(self.table) if found else 0)
         ]
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _clock(text: str) -> float:

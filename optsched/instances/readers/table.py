@@ -61,7 +61,7 @@ class Table:
         raw = self.text(column)
         values = pd.to_numeric(pd.Series(raw, dtype=object), errors="coerce").to_numpy(dtype=float, copy=True)
         bad = ~(np.abs(values) <= most)
-        large = np.isfinite(values) & bad
+        large = np.isfinite(values) & (values > most)
         if missing is not None:
             empty = (raw == "") | pd.isna(raw)
             values[empty] = missing

@@ -92,7 +92,10 @@ class Account:
         return RULE if np.isinf(mean[best]) else plans[best].cap
 
     def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
-        """The hours of past days after this one, each followed by usual ones; these with a lump today or in the next slot."""
+        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs.
+
+        That comes today, or where this is the day's last slot in the next.
+        """
         day, work = snapshot.day_slots, np.array(self.work)
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
