@@ -24,7 +24,7 @@ RUSH = 3.0  # times as soon as drawn
 STEPS = 60  # decisions in each
 SURE = 1.0  # standard errors by which a decision must be ahead in the usual ones,
 WORTH = 0.1  # and by so much of what is to come: any other decision changes all that follows, and that is partly luck
-SOME = 0.01  # of what is to come in the mean, where nothing is lost in any future
+SOME = 0.1  # of what is to come in the mean, where nothing is lost in any future
 ROUNDING = 1e-9  # of what a future costs
 LOSS = 0.02  # of what is to come, in the worst of all futures
 
