@@ -31,7 +31,7 @@ def compare_any(
     """`compare` of one instance, or `compare_all` of several, of seeds or of forecasts."""
     if isinstance(instance, Instance) and not how.keys() & {"seeds", "forecasts"}:
         return compare(instance, methods, policies, **how)
-    listed: list[Instance] = [instance] if isinstance(instance, Instance) else several(instance)
+    listed: list[Instance] = several(instance)  # type: ignore[arg-type]
     for each in listed:
         expect_instance(each)
     if "seed" in how:

@@ -188,8 +188,8 @@ def settings_of(
 
 
 def several(given: Iterable[T]) -> list[T]:
-    """What there are several of, or one: text is a single name, and so is what cannot be gone through."""
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [cast("T", given)]
+    """What there are several of, or one: text is a single name, an instance is one, and so is what cannot be gone through."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str | Instance) else [cast("T", given)]
 
 
 def rows_of(instance: Instance, solved: list[Result], played: list[Result], known: Bound | None) -> list[Row]:

@@ -134,10 +134,8 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
     for name in order:
         own = gaps[name].dropna()
         pair = (gaps[order[0]] - gaps[name]).dropna()
-        low, high = interval(own.to_numpy(), resamples, seed) or (None, None)
-        low, high = (None if end is None else min(max(0.0, end), 1.0) for end in (low, high))  # as a gap is, and counts
-        below, above = interval(pair.to_numpy(), resamples, seed) or (None, None)
-        below, above = (None if end is None else min(max(-1.0, end), 1.0) for end in (below, above))
+        low, high = _within(interval(own.to_numpy(), resamples, seed), 0.0)
+        below, above = _within(interval(pair.to_numpy(), resamples, seed), -WHOLE)
         times = _multiples((logs[name] - logs[order[0]])[pair.index].to_numpy(), resamples, seed)
         count = int(there[name].sum())
         told = {"name": name, "instances": len(own), "missing": count - len(own), "absent": len(gaps) - count}
@@ -145,6 +143,11 @@ def summary(table: pd.DataFrame, resamples: int = RESAMPLES, seed: int = 0) -> p
         told |= {"ahead": pair.mean() if len(pair) else None, "ahead_low": below, "ahead_high": above}
         rows.append(told | times | {"seconds": seconds[name].mean()})
     return pd.DataFrame(rows)
+
+
+def _within(ends: tuple[float, float] | None, least: float) -> tuple[float, float] | tuple[None, None]:
+    """An interval no further than what it is of may be, and counts."""
+    return (None, None) if ends is None else (min(max(least, ends[0]), WHOLE), min(max(least, ends[1]), WHOLE))
 
 
 def _multiples(apart: Floats, resamples: int, seed: int) -> dict[str, float | None]:

@@ -30,6 +30,7 @@ PRICING_S = 3600.0
 SCENARIOS = 6  # futures at least
 ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where they have fewer
 ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
+EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
@@ -55,8 +56,6 @@ class BidPricing(Generic[I, S, J]):
         Futures that are drawn where they have few jobs.
     price_discount
         Which share of the prices counts: those of few samples are too sure.
-    exact_limit
-        Up to so many options a plan of the known jobs is made exactly.
     """
 
     instance: type[I]
@@ -66,7 +65,6 @@ class BidPricing(Generic[I, S, J]):
     resubmit: Callable[[J, int], dict[str, object]]
     most_scenarios: int
     price_discount: float
-    exact_limit: int
 
 
 class Memory(Data):
@@ -146,13 +144,13 @@ class BidPricePolicy(Generic[I, S, J]):
         assert self.prices is not None
         prices = self.pricing.price_discount * self.prices[:, known.now - self.priced_at :]
         program, schedule = self.pricing.options(snapshot)
-        if not self.expected and len(program) <= self.pricing.exact_limit:
+        if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
         plan = serial_sgs(kept, densest_first(kept))
-        if len(kept) <= self.pricing.exact_limit:
+        if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         return schedule(worth[plan])
 

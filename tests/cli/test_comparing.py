@@ -246,24 +246,9 @@ def test_tune_says_whom_it_does_not_know(words: list[str], said: str, examples: 
 def test_a_whole_range_of_a_real_option_is_real(tmp_path: Path) -> None:
     """What the option's default is decides, not how its ends are written."""
     pytest.importorskip("optuna")
-    for seed in ("1", "2"):
-        assert (
-            run(
-                "generate",
-                "vcc",
-                "--days",
-                "2",
-                "--jobs",
-                "60",
-                "--load",
-                "0.2",
-                "--seed",
-                seed,
-                "-o",
-                tmp_path / f"{seed}.json",
-            ).returncode
-            == 0
-        )
+    for seed in (1, 2):
+        words = f"generate vcc --days 2 --jobs 60 --load 0.2 --seed {seed} -o {seed}.json".split()
+        assert run(*words, cwd=tmp_path).returncode == 0
     sets = ["--train", tmp_path / "1.json", "--test", tmp_path / "2.json"]
     done = run("tune", "constant", *sets, "--option", "cap=0..1", "--trials", "4", "--json")
     assert any(row["cap"] % 1 for row in json.loads(done.stdout)["tried"])

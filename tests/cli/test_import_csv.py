@@ -281,12 +281,7 @@ def test_help_says_that_signals_are_needed() -> None:
 def test_durations_of_both_kinds_under_a_name_that_is_a_unit(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("at_h,hours,due_h\n0,1.5,3\n1,0:30:00,1\n2,x,9\n")
-    words = [
-        path,
-        "--to",
-        "deferrable",
-        *(f"--map={f}={c}" for f, c in (("submit", "at_h"), ("duration", "hours"), ("due", "due_h"))),
-    ]
+    words = [path, "--to", "deferrable", "--map=submit=at_h", "--map=duration=hours", "--map=due=due_h"]
     assert one_line(run("import", "csv", *words)).endswith(
         "line 4, hours: is 'x', expected a duration above 0 and up to 1e+12 s: a number, or such as 02:30:00 or 1-02:30:00"
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from glob import glob
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from optsched.analysis.sweep.trial import Identity, Trial
 from optsched.errors import OptschedError
@@ -19,6 +18,8 @@ from optsched.instances.base import Data, refuse
 from optsched.instances.files import validated
 from optsched.quantities import read_seconds, read_seeds
 
+T = TypeVar("T")
+V = TypeVar("V")
 SEEDED = "seed"  # the axis of recipes that may be written as 0-9
 
 
@@ -26,10 +27,10 @@ def _several(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-def _told(place: str, read: Callable[[], object]) -> None:
-    """Refuse at its place what cannot be read."""
+def _read(read: Callable[[V], T], value: V, place: str = "") -> T:
+    """What is read, refused where it stands if it cannot be."""
     try:
-        read()
+        return read(value)
     except OptschedError as error:
         refuse(place, str(error))
 
@@ -39,10 +40,12 @@ def _named(value: object) -> object:
 
 
 def _seeds(value: object) -> object:
-    if isinstance(value, str):
-        _told("", partial(read_seeds, value))
-        return list(read_seeds(value))
-    return _several(value)
+    return list(_read(read_seeds, value)) if isinstance(value, str) else _several(value)
+
+
+def _duration(value: str | float | None) -> str | float | None:
+    _read(read_seconds, value)
+    return value
 
 
 Axis = Annotated[list[Any], BeforeValidator(_several)]
@@ -67,7 +70,7 @@ class Source(Data):
     @model_validator(mode="after")
     def _seeded(self) -> Source:
         if isinstance(written := (self.model_extra or {}).get(SEEDED), str):
-            _told(SEEDED, partial(read_seeds, written))
+            _read(read_seeds, written, SEEDED)
         return self
 
     def recipes(self) -> list[str]:
@@ -131,13 +134,12 @@ class Plan(Data):
     methods: list[Annotated[MethodSpec, BeforeValidator(_named)]] = Field(default_factory=list)
     policies: list[Annotated[PolicySpec, BeforeValidator(_named)]] = Field(default_factory=list)
     seeds: Annotated[list[int], BeforeValidator(_seeds)] = Field(default_factory=lambda: [0])
-    time_limit: str | float | None = "60s"
+    time_limit: Annotated[str | float | None, AfterValidator(_duration)] = "60s"
 
     @model_validator(mode="after")
     def _runs_something(self) -> Plan:
         if not self.methods and not self.policies:
             refuse("methods", "and policies are missing: there is nothing to run")
-        _told("time_limit", partial(read_seconds, self.time_limit))
         return self
 
     @property

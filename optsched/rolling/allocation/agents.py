@@ -106,7 +106,8 @@ class GuardedAgent:
         cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
         known = len(snapshot.known_jobs)
         present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
-        costs = foreseen(snapshot, cluster, drawn, (wanted, safe), USUAL, present)
+        ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in (wanted, safe)]
+        costs = foreseen(cluster, drawn, snapshot.now_s, present, ways, USUAL)
         assert costs is not None  # nothing limits the time
         return not worth(*costs)
 

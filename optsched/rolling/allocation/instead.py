@@ -1,7 +1,7 @@
 """Whether one decision serves better than another: both played out, a rule following, under the same futures.
 
 To those drawn from what has come belong one in which nobody comes, and some in which all come in a rush. A decision that is not
-the rule's has to be worth it in the mean, and no loss in any of them.
+the rule's has to be worth it in the mean, and no loss in any of them (`worth`), or never dearer (`dominates`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.heuristics.allocation.priced import Bidding
-from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
-from optsched.schedules.allocation import AllocationSchedule
 from optsched.stop import Spare
 
 USUAL_ONES, RUSHES = 8, 4  # futures as they are drawn, and in a rush
@@ -30,23 +28,22 @@ LOSS = 0.02  # of what is to come, in the worst of all futures
 
 
 def foreseen(
-    snapshot: AllocationInstance,
     cluster: Cluster,
     drawn: Futures,
-    decisions: Sequence[AllocationSchedule],
-    follows: Bidding,
+    now_s: float,
     present: Present,
+    decisions: Sequence[Ints],
+    follows: Bidding,
     spare: Spare | None = None,
 ) -> Floats | None:
     """What each decision leads to in each of `SAMPLES` drawn futures, energy and tardiness, shape (decisions, SAMPLES).
 
-    None where time is out.
+    A decision is the way of each known job, -1 where it waits (`Cluster.ways`). None where time is out.
     """
-    ahead = drawn.stressed(snapshot.now_s, RUSHES, RUSH)
-    ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in decisions]
+    ahead = drawn.stressed(now_s, RUSHES, RUSH)
     samples = np.tile(np.arange(SAMPLES), len(decisions))
-    lanes = Playout(cluster, ahead, snapshot.now_s, present, [follows] * len(samples), samples)
-    costs = lanes.run(STEPS, pace(cluster), spare, first=np.repeat(ways, SAMPLES, axis=0))
+    lanes = Playout(cluster, ahead, now_s, present, [follows] * len(samples), samples)
+    costs = lanes.run(STEPS, pace(cluster), spare, first=np.repeat(decisions, SAMPLES, axis=0))
     return None if costs is None else costs.reshape(len(decisions), SAMPLES)
 
 

@@ -41,12 +41,7 @@ class Ledger:
 
     def begin(self, snapshot: AllocationInstance, decision: AllocationSchedule) -> None:
         """That decision is carried out from the snapshot's present on."""
-        used: dict[str, int] = defaultdict(int)
-        for a in decision.assignments:
-            used[a.node] += a.gpus
-        kinds = {node.id: node.gpu_type for node in snapshot.nodes}
-        rates = (snapshot.gpu_types[kinds[node]].node_cost_per_h[gpus - 1] for node, gpus in used.items())
-        self.since_s, self.rate_per_s = snapshot.now_s, sum(rates) / 3600
+        self.since_s, self.rate_per_s = snapshot.now_s, rate_per_h(snapshot, decision) / 3600
         self.owed = {job.id: (job.due_s, job.weight_per_s) for job in snapshot.known_jobs}
         self.late = {job: late for job, late in self.late.items() if job in self.owed}
 
@@ -70,3 +65,12 @@ class Ledger:
     def copy(self) -> Ledger:
         """Another one with the same."""
         return replace(self, late=dict(self.late))
+
+
+def rate_per_h(snapshot: AllocationInstance, decision: AllocationSchedule) -> float:
+    """What the nodes that a decision uses cost an hour."""
+    used: dict[str, int] = defaultdict(int)
+    for a in decision.assignments:
+        used[a.node] += a.gpus
+    kinds = snapshot.type_of_node
+    return sum(snapshot.gpu_types[kinds[node]].node_cost_per_h[gpus - 1] for node, gpus in used.items())

@@ -8,7 +8,6 @@ best mean: so what counts is what it does now.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -19,10 +18,11 @@ from optsched.heuristics.allocation.dispatch import dispatch, due_date, submissi
 from optsched.heuristics.allocation.greedy import greedy
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Data, Floats
+from optsched.instances.base import Data, Floats, Ints
 from optsched.rolling.allocation import instead
 from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.holding import Held, going_on
+from optsched.rolling.allocation.ledger import rate_per_h
 from optsched.rolling.allocation.outlook import Kept, Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
 from optsched.rolling.memory import recalled
@@ -50,7 +50,7 @@ BASES = tuple(i for i, rule in enumerate(RULES) if rule.price in (0.03, 0.1, 0.4
 """One of them takes over later."""
 FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another one is known to be better
 
-SAMPLES = 8  # futures, fewer where a step is large
+SAMPLES = instead.USUAL_ONES  # futures, fewer where a step is large
 STEPS = 40  # decisions in a future
 AFTER = 5  # of them, a rule makes way for the one with the best mean: what counts is what it does now
 EASY, WORK = 3e4, 1.3e6  # jobs times ways in all lanes: of a step up to which samples are added, and of a decision
@@ -101,10 +101,11 @@ class Portfolio:
         else:
             steps, samples = _sizes(len(snapshot.known_jobs) * sum(c.gpus for c in snapshot.node_classes), len(rules))
             cluster, ahead = self.outlook.ahead(snapshot, samples)
-            self.last = self._best(snapshot, cluster, ahead, rules, steps, spare)
+            present = self._present(snapshot, cluster)
+            self.last = self._best(snapshot.now_s, cluster, ahead, present, rules, steps, spare)
             decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
             if samples == SAMPLES and (spare is None or spare()):  # of many jobs it would take long
-                decision = self._instead(snapshot, cluster, ahead, decision, rules[self.last], spare)
+                decision = self._instead(snapshot, cluster, ahead, present, decision, spare)
         self.held = {a.job: a for a in decision.assignments}
         self.begun |= self.held.keys()
         self.held |= away
@@ -119,19 +120,20 @@ class Portfolio:
 
     def _best(
         self,
-        snapshot: AllocationInstance,
+        now_s: float,
         cluster: Cluster,
         ahead: Futures,
+        present: Present,
         rules: tuple[Bidding, ...],
         steps: int,
         spare: Spare | None,
     ) -> int:
         """Which rule has the least mean cost; the last one where none is clearly better, or all do the same now."""
-        present, ends, samples = self._present(snapshot, cluster), pace(cluster), len(ahead.submit_s)
+        ends, samples = pace(cluster), len(ahead.submit_s)
 
         def opened(now: Sequence[int]) -> Playout:
             lanes = [rules[r] for r in now for _ in range(samples)]
-            return Playout(cluster, ahead, snapshot.now_s, present, lanes, np.tile(np.arange(samples), len(now)))
+            return Playout(cluster, ahead, now_s, present, lanes, np.tile(np.arange(samples), len(now)))
 
         def played(playout: Playout, later: Bidding | None = None) -> Floats | None:
             found = playout.run(steps, ends, spare, later, AFTER)
@@ -153,25 +155,29 @@ class Portfolio:
         snapshot: AllocationInstance,
         cluster: Cluster,
         ahead: Futures,
+        present: Present,
         ruled: AllocationSchedule,
-        rule: Bidding,
         spare: Spare | None,
     ) -> AllocationSchedule:
         """The rule's decision, or a heuristic's that is worth more, or that runs the same on nodes that cost less."""
         frugal = greedy(snapshot)
-        decisions = {_ways(snapshot, ruled): ruled}
+
+        def ways(decision: AllocationSchedule) -> Ints:
+            return cluster.ways(snapshot, {a.job: a for a in decision.assignments})
+
+        unlike = {ways(ruled).tobytes(): ruled}
         for other in (frugal, dispatch(snapshot, due_date), dispatch(snapshot, submission, self.held)):
             if other.assignments:
-                decisions.setdefault(_ways(snapshot, other), other)
-        if len(listed := list(decisions.values())) > 1:
-            drawn = ahead.taken(np.arange(instead.SAMPLES) % len(ahead.submit_s))
-            costs = instead.foreseen(snapshot, cluster, drawn, listed, rule, self._present(snapshot, cluster), spare)
+                unlike.setdefault(ways(other).tobytes(), other)
+        if len(listed := list(unlike.values())) > 1:
+            drawn, rule = ahead.taken(np.arange(instead.SAMPLES) % SAMPLES), (RULES + KEEPING)[self.last]
+            costs = instead.foreseen(cluster, drawn, snapshot.now_s, present, [*map(ways, listed)], rule, spare)
             if costs is not None:
                 order = np.argsort(costs[:, : instead.USUAL_ONES].mean(axis=1), kind="stable").tolist()
                 better = (i for i in order if instead.dominates(costs[i], costs[0]) or instead.worth(costs[i], costs[0]))
                 ruled = next((listed[i] for i in better), ruled)
-        cheaper = _per_h(snapshot, frugal) < _per_h(snapshot, ruled) * (1 - ROUNDING) and not snapshot.migration_cost_s
-        return frugal if cheaper and _ways(snapshot, frugal) == _ways(snapshot, ruled) else ruled
+        cheaper = rate_per_h(snapshot, frugal) < rate_per_h(snapshot, ruled) * (1 - ROUNDING) and not snapshot.migration_cost_s
+        return frugal if cheaper and (ways(frugal) == ways(ruled)).all() else ruled
 
     def _present(self, snapshot: AllocationInstance, cluster: Cluster) -> Present:
         """What runs by this policy's last decision."""
@@ -193,19 +199,6 @@ class Portfolio:
         self.reset(0)
         self.outlook.go_on(kept.seen)
         self.held, self.begun, self.last = {a.job: a for a in kept.held}, set(kept.begun), kept.last
-
-
-def _ways(snapshot: AllocationInstance, decision: AllocationSchedule) -> frozenset[tuple[str, int, int]]:
-    """Which job runs on which class of nodes with how many GPUs."""
-    return frozenset((a.job, snapshot.class_of_node[a.node], a.gpus) for a in decision.assignments)
-
-
-def _per_h(snapshot: AllocationInstance, decision: AllocationSchedule) -> float:
-    """What the nodes in use cost."""
-    used = Counter[str]()
-    for a in decision.assignments:
-        used[a.node] += a.gpus
-    return sum(float(snapshot.cost_per_h[snapshot.class_of_node[node], gpus - 1]) for node, gpus in used.items())
 
 
 def _sizes(size: int, rules: int) -> tuple[int, int]:

@@ -41,7 +41,6 @@ PRICING = BidPricing(
     resubmit=resubmit,
     most_scenarios=20,
     price_discount=0.5,  # most jobs are worth the same per core and slot, so that full prices would turn all away
-    exact_limit=1_250,
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {

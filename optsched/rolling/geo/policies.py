@@ -49,7 +49,6 @@ PRICING = BidPricing(
     resubmit=resubmit,
     most_scenarios=6,  # more were no better
     price_discount=0.95,  # prices of few samples are too sure: where capacity would idle, take the job
-    exact_limit=1_250,
 )
 POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy, PRICING)}
 POLICIES |= {name: partial(agent_policy, name) for name in shipped("geo")}
