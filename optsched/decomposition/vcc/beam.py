@@ -16,6 +16,7 @@ import numpy as np
 from optsched.decomposition.vcc.fits import sizes
 from optsched.decomposition.vcc.relaxation import StaircaseRelaxation
 from optsched.instances.base import Floats, Ints
+from optsched.instances.vcc import VccInstance
 
 SAME = 1e-10  # relative difference of two histories that are taken for one
 
@@ -27,6 +28,11 @@ class Settings:
     classes: int
     each: int
     pace: float
+
+
+def span(instance: VccInstance) -> int:
+    """Numbers that a beam keeps of the load of each of its histories."""
+    return min(int(instance.columns.duration.max(initial=1)), instance.horizon) + 1
 
 
 class Histories(NamedTuple):
@@ -50,7 +56,7 @@ class Beam:
         self.ncu = np.append(instance.columns.ncu, 0.0)
         self.upto, _ = sizes(instance)
         self.duration = np.minimum(instance.columns.duration, instance.horizon)
-        self.span = int(self.duration.max(initial=1)) + 1
+        self.span = span(instance)
         size = instance.capacity_ncu
         self.room = size - instance.inflexible - instance.running + 1e-12 * size
         after = np.bincount(instance.day)[instance.day] - 1
@@ -69,7 +75,10 @@ class Beam:
                 return None
             cost, filled, lack = self._judged(t, now, parent, to, settings.pace)
             guess = cost + lack + self.rest[t + 1][to - int(low[t])]
-            kept = _kept(guess, to, to // grain, settings.each)
+            alive = np.flatnonzero(np.isfinite(guess))  # the others can never get through the window
+            if not len(alive):
+                return None
+            kept = alive[_kept(guess[alive], to[alive], to[alive] // grain, settings.each)]
             parent, to = parent[kept], to[kept]
             if self.instance.ends_day[t]:
                 cost, filled = cost + lack, np.zeros(len(filled))

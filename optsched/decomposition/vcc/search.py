@@ -8,9 +8,10 @@ from itertools import count, islice
 
 import numpy as np
 
-from optsched.decomposition.vcc.beam import Beam, Settings
+from optsched.decomposition.vcc.beam import Beam, Settings, span
 from optsched.decomposition.vcc.bundle import Bundle
-from optsched.decomposition.vcc.pairs import PairRelaxation
+from optsched.decomposition.vcc.corridor import corridors
+from optsched.decomposition.vcc.memory import MemoryRelaxation
 from optsched.decomposition.vcc.polish import moved, moves
 from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats
@@ -23,6 +24,7 @@ CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
 TURN = 15  # evaluations between two beams
 SETTLED = 1e-5  # of the cost: a rise of the bound that is not worth waiting for
+FOLLOWED = (1e-3, 1e-4)  # the same where more slots can be remembered than none, and than one
 CLASSES = 200  # of a beam
 PATIENCE = 8  # evaluations without a better bound
 TRIALS = 6  # rounds of guessing what a day's caps add up to
@@ -32,9 +34,10 @@ PACES = (0.9, 0.7, 0.5)
 EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best settings of a round are in the next
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
+NEAR = 5  # beams near the incumbent after each
 MOVES, AROUND = 300, 10  # of the incumbent after each beam; by slot, after the last one
 
-Priced = StaircaseRelaxation | PairRelaxation
+Priced = StaircaseRelaxation | MemoryRelaxation
 
 
 @dataclass(order=True)
@@ -65,7 +68,7 @@ class StaircaseSearch:
         paces = PACES if instance.daily_penalty_per_ncu_h else PACES[:1]
         self.waiting = [(EACH[0], factor, pace) for factor in FACTORS for pace in paces]  # beams to come
         self.tried: list[tuple[float, float, float]] = []
-        self.moves = moves(instance)
+        self.moves, self.corridors = moves(instance), corridors(instance.horizon)
         monitor.incumbent(self.cost)
 
     def __call__(self) -> str:
@@ -78,8 +81,8 @@ class StaircaseSearch:
         root = self._days(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_NODE if relaxed.tight.any() else AT_ROOT)
         self._proven(root.bound)
         self._guess(relaxed, root.prices, relaxed.whole)
-        relaxed, root = self._settled(relaxed, root, False)
-        relaxed, root = self._settled(relaxed, root, True)
+        for slots in range(len(FOLLOWED) + 1):
+            relaxed, root = self._settled(relaxed, root, slots)
         number = count(1)
         nodes = [root]
         while (word := self._ended()) is None:
@@ -100,19 +103,21 @@ class StaircaseSearch:
             self._proven(min(nodes[0].bound, self.cost))
         return word
 
-    def _settled(self, relaxed: StaircaseRelaxation, root: Node, finer: bool) -> tuple[StaircaseRelaxation, Node]:
-        """Prices of the load and of the days together, and beams under them, in turn."""
+    def _settled(self, relaxed: StaircaseRelaxation, root: Node, slots: int) -> tuple[StaircaseRelaxation, Node]:
+        """Prices of the load and of the days together, with so many slots remembered, and beams under them, in turn."""
         bundle: Bundle | None = None
         priced: Priced = relaxed
-        prices, best = root.prices, root
+        prices, best, settled = root.prices, root, SETTLED
         while relaxed.tight.any() and self._ended() is None:
             narrowed = self._narrowed(relaxed)
             if bundle is None or narrowed is not relaxed:
                 relaxed = priced = narrowed
-                if finer:
-                    priced = pairs = PairRelaxation(relaxed)
-                    if not pairs.small:
+                if slots:
+                    priced = memory = MemoryRelaxation(relaxed, slots)
+                    if not memory.small:
                         break
+                followed = slots < len(FOLLOWED) and MemoryRelaxation(relaxed, slots + 1).small
+                settled = FOLLOWED[slots] if followed else SETTLED
                 best = self._at(priced, root, prices)
                 if not np.isfinite(best.bound):  # nothing is better than the incumbent
                     return relaxed, best
@@ -121,9 +126,9 @@ class StaircaseSearch:
             prices = best.prices
             self._guess(relaxed, prices, relaxed.whole, 3)
             self._beam(relaxed, prices)
-            if bundle.promised <= SETTLED * abs(self.cost):
+            if bundle.promised <= settled * abs(self.cost):
                 break
-        if finer:  # pairs know nothing to branch on
+        if slots:  # what is remembered knows nothing to branch on
             return relaxed, replace(root, bound=max(root.bound, best.bound))
         return relaxed, best
 
@@ -172,19 +177,34 @@ class StaircaseSearch:
         if not self.waiting:
             before = self.cost
             for _ in range(AROUND * self.instance.horizon // MOVES + 1):
-                self._polish()
+                self._near(relaxed, prices)
             return self.cost < before
         each, factor, pace = self.waiting.pop(0)
-        beam = Beam(relaxed, factor * prices.load)
-        started = beam(Settings(CLASSES, each, pace), lambda: self._ended() is not None)
-        cost = np.inf if started is None else self._try(started.astype(float)).cost()
-        self.tried.append((cost, factor, pace))
-        self._polish()
+        self.tried.append((self._through(relaxed, prices, factor, Settings(CLASSES, each, pace)), factor, pace))
+        self._near(relaxed, prices)
         wider = next((more for more in EACH if more > each), 0)
-        if not self.waiting and 0 < CLASSES * wider * beam.span <= MOST_LOADS:
+        if not self.waiting and 0 < CLASSES * wider * span(self.instance) <= MOST_LOADS:
             self.waiting = [(wider, factor, pace) for _, factor, pace in sorted(self.tried)[:KEPT]]
             self.tried = []
         return True
+
+    def _through(self, relaxed: StaircaseRelaxation, prices: Prices, factor: float, settings: Settings) -> float:
+        """The cost that a beam comes to under so many times the load's prices."""
+        started = Beam(relaxed, factor * prices.load)(settings, lambda: self._ended() is not None)
+        return np.inf if started is None else self._try(started.astype(float)).cost()
+
+    def _near(self, relaxed: StaircaseRelaxation, prices: Prices) -> None:
+        """Beams that keep near the incumbent but for some hours, and its neighbours."""
+        for corridor in islice(self.corridors, NEAR):
+            if self._ended() is not None:
+                return
+            window = corridor.window(self.best, relaxed.paths.window)
+            near = StaircaseRelaxation(self.instance, window, fits=True)
+            before = self.cost
+            self._through(near, prices, corridor.factor, Settings(CLASSES, EACH[0], corridor.pace))
+            if self.cost < before:
+                self._polish()
+        self._polish()
 
     def _polish(self) -> None:
         """Some steps from the incumbent to better neighbours."""
