@@ -316,6 +316,24 @@ def test_bounds_that_remember_the_last_slots_hold() -> None:
     assert (higher[:2] >= 3).all(), higher
 
 
+def test_loads_exceed_their_room_by_no_more_than_is_said() -> None:
+    """Of histories that fit, by how long ago something last started; and some of them by just so much."""
+    reached = 0
+    for seed in range(30):
+        instance = vcc(days=2, jobs=160, load=1.1, seed=seed)
+        rng, relaxed = np.random.default_rng(seed), StaircaseRelaxation(instance, fits=True)
+        slots = np.arange(instance.horizon)
+        for _ in range(10):
+            wanted = np.where(rng.random(len(slots)) < 0.5, instance.arrived, 0.0)
+            stairs = round_down_to_feasible(instance, wanted)
+            last = np.maximum.accumulate(np.where(np.diff(stairs.started, prepend=0) > 0, slots, -99))
+            for remembered in (0, 1, 2):
+                most = relaxed.excesses(remembered)[np.minimum(slots - last, remembered + 1), slots]
+                assert (stairs.load <= relaxed.room + most + 1e-9).all(), instance.name
+                reached += int((stairs.load > relaxed.room + np.maximum(0.5 * most, 1e-9)).sum())
+    assert reached >= 5
+
+
 def test_corridors_hold_the_staircase() -> None:
     instance = vcc(days=2, jobs=160, load=0.9, seed=1)
     relaxed = StaircaseRelaxation(instance, fits=True)

@@ -48,7 +48,7 @@ class MemoryRelaxation:
         self.wanted = np.minimum(instance.demanded, whole)  # what a day lacks beyond is lacking anyway
         self.wanted -= np.bincount(instance.day, free, minlength=self.days)
         self.lacking = instance.daily_penalty_per_ncu_h * float(np.maximum(0.0, instance.demanded - whole).sum())
-        self.beside = list[Ints]()
+        self.beside, self.excess = list[Ints](), np.zeros((slots + 2, instance.horizon))  # when they are first needed
 
     def _most(self, t: int) -> int:
         edge = self.paths.edges[t]
@@ -87,15 +87,32 @@ class MemoryRelaxation:
     def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
         """The priced optimum; of the branch nothing is known here."""
         relaxed, at = self.relaxed, self.relaxed.charges(prices)
+        if not self.beside:
+            self.beside = [self._beside(t) for t in range(self.instance.horizon)]
+            self.excess = relaxed.excesses(self.slots)
         empty = at.rate * relaxed.when_empty + (at.spare - at.daily) * relaxed.whole_cap
-        value, started = self._cheapest(at.load - at.rate, at.load * relaxed.excess, -at.rate, empty)
+        most = self.excess.max(axis=0)
+        charges = at.load * (most - self.excess)
+        value, started = self._cheapest(at.load - at.rate, charges, -at.rate, empty)
         empties = np.bincount(self.instance.day, started == self.instance.arrived, minlength=self.days)
         path = Path(value, started, empties.astype(np.int64))
-        return relaxed.evaluated(at, path, self.wanted, relaxed.whole_cap, [self.lacking, float(prices.daily @ self.wanted)])
+        excess = most, self.excess[self._ago(started), np.arange(len(started))]
+        more = [self.lacking, float(prices.daily @ self.wanted)]
+        return relaxed.evaluated(at, path, excess, self.wanted, relaxed.whole_cap, more)
 
-    def _cheapest(self, load_price: Floats, start: Floats, head: Floats, empty: Floats) -> tuple[float, Ints]:
-        """Value and jobs started by slot of the cheapest staircase; the prices as for `Paths.cheapest`."""
-        self.beside = self.beside or [self._beside(t) for t in range(self.instance.horizon)]
+    def _ago(self, started: Ints) -> Ints:
+        """How many slots ago something last started, at most one more than are remembered, shape (T,)."""
+        slots = np.arange(len(started))
+        last = np.maximum.accumulate(np.where(np.diff(started, prepend=0) > 0, slots, -len(slots)))
+        return np.asarray(np.minimum(slots - last, self.slots + 1))
+
+    def _cheapest(self, load_price: Floats, charges: Floats, head: Floats, empty: Floats) -> tuple[float, Ints]:
+        """Value and jobs started by slot of the cheapest staircase.
+
+        Parameters
+        ----------
+        load_price, head, empty : as for `Paths.cheapest`. charges : by how many slots ago something last started, by slot.
+        """
         paths, came, low = self.paths, self.instance.arrived, self.low
         paid = np.concatenate([[0.0], np.cumsum(paths.price + load_price)])
         paths.highest = max(paths.highest, float(np.abs(paid).max()))
@@ -112,11 +129,11 @@ class MemoryRelaxation:
                 spent = paths.cost(t, int(low[t]), b, paid)
                 padded = np.append(spent, np.full(going.shape[-1], np.inf))
                 windows = np.lib.stride_tricks.sliding_window_view(padded, going.shape[-1])[: len(going)]
-                more = windows - spent[: len(going), None] + float(start[t])
+                more = windows - spent[: len(going), None] + float(charges[0, t])
                 going += more.reshape(len(going), *flat, -1)
             else:
                 going[:] = np.inf
-            going[..., 0] = best[..., -1]
+            going[..., 0] = self._still(value, charges[:, t])
             value = _turned(going, int(low[t + 1] - low[t]), int(b - low[t + 1] + 1))
             heads = paths.ncu[int(low[t + 1]) : min(b + 1, int(came[t]))] * head[t]
             value[: len(heads)] += heads.reshape(-1, 1, *flat)
@@ -125,9 +142,20 @@ class MemoryRelaxation:
         least = int(value.argmin())
         if not np.isfinite(value.flat[least]):
             return np.inf, np.zeros(len(passed), dtype=np.int64)
-        return float(value.flat[least]), self._trace(np.unravel_index(least, value.shape), passed)
+        return float(value.flat[least]), self._trace(np.unravel_index(least, value.shape), passed, charges)
 
-    def _trace(self, place: tuple[np.intp, ...], passed: list[Floats]) -> Ints:
+    def _still(self, value: Floats, charges: Floats) -> Floats:
+        """By state and jobs started in each of the last slots but one: the best without a start in this one."""
+        found, idle = value.min(axis=-1), value
+        for ago in range(1, self.slots):
+            begun: tuple[slice | int, ...] = (slice(None), *[0] * (ago - 1), slice(1, None))
+            found[begun] += charges[ago]
+            idle = idle[:, 0]
+        never: tuple[slice | int, ...] = (slice(None), *[0] * (self.slots - 1))
+        found[never] = np.minimum(idle[:, 0] + charges[-1], idle[:, 1:].min(axis=1, initial=np.inf) + charges[-2])
+        return np.asarray(found)
+
+    def _trace(self, place: tuple[np.intp, ...], passed: list[Floats], charges: Floats) -> Ints:
         """Jobs started by slot of the history that ends at that place."""
         k, *lately = map(int, place)
         k += int(self.low[-1])
@@ -138,7 +166,11 @@ class MemoryRelaxation:
             k -= many
             before = (k - int(self.low[t]), *lately)
             value = passed[t][before]
-            lately.append(int(value[: self.beside[t][(*before, many)] if many else None].argmin()))
+            if many:
+                value = value[: self.beside[t][(*before, many)]]
+            elif not any(lately):
+                value = value + np.append(charges[-1, t], np.full(len(value) - 1, charges[-2, t]))
+            lately.append(int(value.argmin()))
         return started
 
 

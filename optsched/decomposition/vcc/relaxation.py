@@ -10,11 +10,12 @@ What a day then lacks is convex in the sum of those caps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from optsched.decomposition.vcc.fits import Window
-from optsched.decomposition.vcc.paths import Path, Paths
+from optsched.decomposition.vcc.fits import Window, sizes
+from optsched.decomposition.vcc.paths import EPSILON, Path, Paths
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.vcc import VccInstance, occupied
 from optsched.problems.vcc import Staircase
@@ -85,8 +86,7 @@ class StaircaseRelaxation:
         largest = np.maximum.accumulate(self._largest())
         ever_full = most + largest > self.room * (1 - 1e-9)
         self.scale = np.where(self.bounded, np.where(ever_full, size / np.where(self.bounded, left, 1.0), 1.0), 0.0)
-        before = np.maximum(0.0, np.maximum.accumulate(self.room))
-        self.excess = np.maximum(0.0, np.minimum(most, before) - self.room)  # of a slot in which nothing starts
+        self.most = most
         self.tight: Bools = most > self.room + 1e-9 * size
         # an empty queue has started all that has come, so what has come and cannot have ended runs
         jobs = instance.columns
@@ -116,6 +116,33 @@ class StaircaseRelaxation:
         first, last = np.searchsorted(window.high, many), np.searchsorted(window.low, many)
         least = self._running(last, first + jobs.duration, jobs.ncu)
         return least, self._running(first, last + jobs.duration, jobs.ncu)
+
+    @cached_property
+    def excess(self) -> Floats:
+        """By how much the load can exceed its room in a slot in which nothing starts, shape (T,)."""
+        return np.asarray(self.excesses(0)[1])
+
+    def excesses(self, slots: int) -> Floats:
+        """By how much the load can exceed its room by how many slots ago something last started, shape (slots + 2, T).
+
+        The last row is for all that is longer ago than `slots`. What was started fitted then, and part of it can have ended.
+        """
+        jobs, window, horizon = self.instance.columns, self.paths.window, self.instance.horizon
+        many, done = sizes(self.instance)[0], 0
+        slack = 4.0 * EPSILON * len(many) * float(many[-1])
+        ends = np.zeros(horizon + 1)  # NCU of the jobs that have surely been started, by the slot after their last
+        load = np.zeros((slots + 2, horizon))
+        for t, (sure, able) in enumerate(zip(window.low.tolist(), window.high.tolist(), strict=True)):
+            to = np.minimum(t + jobs.duration[done:able], horizon)
+            ends += np.bincount(to[: sure - done], jobs.ncu[done:sure], horizon + 1)
+            may = ends + np.bincount(to[sure - done :], jobs.ncu[sure:able], horizon + 1)
+            running = np.cumsum(may[:t:-1])[::-1][1:]  # in the slots after t
+            done, running = sure, np.minimum(running + slack, self.room[t])
+            for ago in range(1, min(slots, len(running)) + 1):
+                load[ago, t + ago] = running[ago - 1]
+            load[-1, t + 1 + slots :] = np.maximum(load[-1, t + 1 + slots :], running[slots:])
+        load[0] = self.room
+        return np.asarray(np.maximum(0.0, np.minimum(self.most, load) - self.room))
 
     def _largest(self) -> Floats:
         """The largest job that may be at the head by slot."""
@@ -153,13 +180,24 @@ class StaircaseRelaxation:
         penalty, other = self.daily(prices.daily, branch)
         empty = at.rate * self.when_empty + at.spare * self.whole_cap
         path = self.paths.cheapest(at.load - at.rate, at.load * self.excess, -at.rate, empty, penalty)
-        return self.evaluated(at, path, other[np.arange(self.days), path.empties], 0.0, [])
+        excess = self.excess, np.where(np.diff(path.started, prepend=0) > 0, 0.0, self.excess)
+        return self.evaluated(at, path, excess, other[np.arange(self.days), path.empties], 0.0, [])
 
-    def evaluated(self, at: Charges, path: Path, wanted: Floats, counted: Floats | float, more: list[float]) -> Evaluated:
+    def evaluated(
+        self,
+        at: Charges,
+        path: Path,
+        excess: tuple[Floats, Floats],
+        wanted: Floats,
+        counted: Floats | float,
+        more: list[float],
+    ) -> Evaluated:
         """What the cheapest staircase proves.
 
         Parameters
         ----------
+        excess
+            By how much the load may exceed its room at most, and on this path, shape (T,) each.
         wanted
             NCU-hours that a day should be given, shape (D,).
         counted
@@ -172,15 +210,14 @@ class StaircaseRelaxation:
             none = np.zeros(instance.horizon)
             return Evaluated(np.inf, none, np.zeros(self.days), none, path)
         stairs = Staircase(instance, path.started)
-        begins = np.diff(path.started, prepend=0) > 0
-        parts = [self.paths.base, path.value, -float(at.load @ (self.room + self.excess))]
+        parts = [self.paths.base, path.value, -float(at.load @ (self.room + excess[0]))]
         parts += [-float(at.rate @ instance.running), -float(at.spare @ self.whole_cap), *more]
         caps = (stairs.load + instance.running + stairs.head - np.where(stairs.empty, self.when_empty, 0.0)) * self.scale
         paying = np.where(at.spare < at.daily, caps * h, 0.0)  # by the load with the head
         given = np.bincount(instance.day, paying + np.where(stairs.empty, counted, 0.0), minlength=self.days)
         return Evaluated(
             bound=sum(parts) - ROUNDING * sum(map(abs, parts)) - self.paths.rounding,
-            overload=np.where(self.tight, stairs.load - self.room - np.where(begins, 0.0, self.excess), 0.0),
+            overload=np.where(self.tight, stairs.load - self.room - excess[1], 0.0),
             lack=wanted - given,
             beyond=np.where(self.bounded, paying - np.where(stairs.empty, 0.0, self.whole_cap), 0.0),
             path=path,

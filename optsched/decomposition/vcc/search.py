@@ -34,7 +34,7 @@ PACES = (0.9, 0.7, 0.5)
 EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best settings of a round are in the next
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
-NEAR = 5  # beams near the incumbent after each
+NEAR, NEAR_STATES = 5, 100_000  # beams near the incumbent after each, as many as are of about so many states, or one
 MOVES, AROUND = 300, 10  # of the incumbent after each beam; by slot, after the last one
 
 Priced = StaircaseRelaxation | MemoryRelaxation
@@ -195,10 +195,11 @@ class StaircaseSearch:
 
     def _near(self, relaxed: StaircaseRelaxation, prices: Prices) -> None:
         """Beams that keep near the incumbent but for some hours, and its neighbours."""
-        for corridor in islice(self.corridors, NEAR):
+        whole = relaxed.paths.window
+        for corridor in islice(self.corridors, min(NEAR, 1 + NEAR_STATES // max(1, int((whole.high - whole.low).sum())))):
             if self._ended() is not None:
                 return
-            window = corridor.window(self.best, relaxed.paths.window)
+            window = corridor.window(self.best, whole)
             near = StaircaseRelaxation(self.instance, window, fits=True)
             before = self.cost
             self._through(near, prices, corridor.factor, Settings(CLASSES, EACH[0], corridor.pace))
