@@ -71,6 +71,11 @@ class Model(PyomoModel, Generic[I, S]):
         """Why the formulation does not suit an instance, or None."""
         return None
 
+    @classmethod
+    def suits(cls, instance: I) -> bool:
+        """Whether to take it where none is named, if it comes first; one that does not, solves it too."""
+        return True
+
     @abstractmethod
     def build(self) -> None:
         """Fill `self.pyomo`."""
@@ -118,10 +123,15 @@ def choose(instance: Instance, name: str | None) -> type[Model[Instance, Schedul
     known = family_of(instance).formulations()
     if name is not None and name not in known:
         raise OptschedError(f"{instance.problem} has no formulation {name!r}{meant(name, known, 'it has')}")
-    reasons = []
+    able, reasons = [], []
     for candidate in [known[name]] if name else known.values():
         reason = candidate.refuses(instance)
-        if reason is None:
+        if reason is None and (name or candidate.suits(instance)):
             return candidate
-        reasons.append(f"{candidate.name}: {reason}")
+        if reason is None:
+            able.append(candidate)
+        else:
+            reasons.append(f"{candidate.name}: {reason}")
+    if able:
+        return able[-1]
     raise OptschedError(f"no formulation suits this instance; {'; '.join(reasons)}")

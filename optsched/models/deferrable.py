@@ -26,7 +26,7 @@ class _Deferrable(TimeIndexed[DeferrableInstance, DeferrableSchedule]):
 
 
 class DeferrableState(_Deferrable, LoadBalanceForm[DeferrableInstance, DeferrableSchedule]):
-    """Load as a state: three non-zeros an option; the recommended form."""
+    """Load as a state: three non-zeros an option, however long it runs."""
 
 
 class DeferrableCover(_Deferrable, PulseForm[DeferrableInstance, DeferrableSchedule]):
@@ -34,5 +34,5 @@ class DeferrableCover(_Deferrable, PulseForm[DeferrableInstance, DeferrableSched
 
 
 FORMULATIONS: dict[str, type[Model[DeferrableInstance, DeferrableSchedule]]] = {
-    m.name: m for m in (DeferrableState, DeferrableCover)
+    m.name: m for m in (DeferrableCover, DeferrableState)
 }

@@ -27,11 +27,11 @@ class _Geo(TimeIndexed[GeoInstance, GeoSchedule]):
 
 
 class GeoState(_Geo, LoadBalanceForm[GeoInstance, GeoSchedule]):
-    """Load as a state: three non-zeros an option; the recommended form."""
+    """Load as a state: three non-zeros an option, however long it runs."""
 
 
 class GeoCover(_Geo, PulseForm[GeoInstance, GeoSchedule]):
     """A row a site and slot over the covering options, as (7c) is printed."""
 
 
-FORMULATIONS: dict[str, type[Model[GeoInstance, GeoSchedule]]] = {m.name: m for m in (GeoState, GeoCover)}
+FORMULATIONS: dict[str, type[Model[GeoInstance, GeoSchedule]]] = {m.name: m for m in (GeoCover, GeoState)}

@@ -12,8 +12,12 @@ from pyomo.core.base.var import VarData
 from optsched.instances.base import Floats, I, Ints
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.sample import sampled
 from optsched.problems.time_indexed import TimeIndexedProblem, windows
+from optsched.registry import family_of
 from optsched.schedules.base import S
+
+MOST_ENTRIES = 1_000_000  # of rows over covering options, for a model that is written so unasked
 
 
 class TimeIndexed(Model[I, S]):
@@ -153,9 +157,18 @@ class LoadBalanceForm(TimeIndexed[I, S]):
 
 
 class PulseForm(TimeIndexed[I, S]):
-    """One row a place and slot over all options that cover it: the textbook form, for small instances and cross-checks."""
+    """A row a place and slot over all options that cover it: the textbook form, from whose rows solvers cut knapsacks.
+
+    Under hard capacity rows are left out that another one implies: of slots in which nothing can start and capacity is no less.
+    """
 
     name: ClassVar[str] = "cover"
+
+    @classmethod
+    def suits(cls, instance: I) -> bool:
+        """Where its rows have few entries: one for every slot that an option covers."""
+        program, times = sampled(instance, family_of(instance).time_indexed)
+        return times * entries(program) <= MOST_ENTRIES
 
     def write_loads(self) -> None:
         """Rows of the covering options."""
@@ -165,7 +178,12 @@ class PulseForm(TimeIndexed[I, S]):
         duration = program.duration[program.job]
         option, slot = windows(program.start, program.start + duration - 1)
         self.add_overload()
-        rows = np.concatenate([program.place[option] * slots + slot, np.arange(len(self.over))])
+        cell = program.place[option] * slots + slot
+        if program.overload_price is None:
+            needed = np.diff(program.capacity, axis=1, prepend=np.inf) < 0
+            needed[program.place, program.start] = True
+            option, cell = option[needed.ravel()[cell]], cell[needed.ravel()[cell]]
+        rows = np.concatenate([cell, np.arange(len(self.over))])
         picks = np.concatenate([option, len(program) + np.arange(len(self.over))])
         weights = np.concatenate([program.demand[program.job[option]], -np.ones(len(self.over))])
         covered = rows_of(rows, self.choice + self.over, picks, weights, places * slots)
@@ -173,3 +191,8 @@ class PulseForm(TimeIndexed[I, S]):
             range(places * slots),
             rule=lambda _, i: (None, covered[i], capacity[i]) if len(covered[i].columns) else pyo.Constraint.Skip,
         )
+
+
+def entries(program: TimeIndexedProblem) -> int:
+    """Of the rows of `PulseForm`, at most."""
+    return int(program.duration[program.job].sum())

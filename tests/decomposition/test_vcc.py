@@ -338,7 +338,7 @@ def test_corridors_hold_the_staircase() -> None:
     instance = vcc(days=2, jobs=160, load=0.9, seed=1)
     relaxed = StaircaseRelaxation(instance, fits=True)
     stairs = round_down_to_feasible(instance, instance.arrived.astype(float))
-    for corridor in islice(corridors(instance.horizon), 200):
+    for corridor in islice(corridors(instance), 200):
         window = corridor.window(stairs, relaxed.paths.window)
         assert (window.low <= stairs.started).all()
         assert (stairs.started <= window.high).all()
@@ -392,7 +392,7 @@ def test_a_beam_starts_only_what_fits() -> None:
     for seed in range(20):
         instance = vcc(days=2, jobs=160, load=1.1, seed=seed)
         relaxed = StaircaseRelaxation(instance, fits=True)
-        started = Beam(relaxed, np.full(instance.horizon, 0.05))(Settings(50, 3, 0.9))
+        started = Beam(relaxed, np.full(instance.horizon, 0.05))(Settings(50, 3, np.full(relaxed.days, 0.9)))
         assert started is not None
         stairs = round_down_to_feasible(instance, started.astype(float))
         assert (stairs.started == started).all()

@@ -303,7 +303,7 @@ def test_unknown_names() -> None:
     instance = osdec(jobs=3, horizon=12)
     for arguments, message in (
         ({"backend": "gurobi"}, "no backend 'gurobi', there are: highs, cp-sat, scip, pdlp"),
-        ({"formulation": "fluid"}, "deferrable has no formulation 'fluid', it has: state, cover"),
+        ({"formulation": "fluid"}, "deferrable has no formulation 'fluid', it has: cover, state"),
         ({"method": "magic"}, "deferrable has no method 'magic', it has: auto, exact, decomposition, greedy"),
         ({"method": "greedy", "backend": "highs"}, "method greedy does not take backend"),
         ({"time_limit": -1.0}, "time limit must be a positive number"),

@@ -23,11 +23,11 @@ SAME = 1e-10  # relative difference of two histories that are taken for one
 
 @dataclass(frozen=True)
 class Settings:
-    """Of a beam: classes of histories by jobs started, histories kept of each, and the cap that the rest of a day may give."""
+    """Of a beam: classes of histories by jobs started, histories kept of each, the cap that the rest of each day may give."""
 
     classes: int
     each: int
-    pace: float
+    pace: Floats
 
 
 def span(instance: VccInstance) -> int:
@@ -73,7 +73,7 @@ class Beam:
             parent, to = self._children(t, now, grain)
             if not len(to) or ended():
                 return None
-            cost, filled, lack = self._judged(t, now, parent, to, settings.pace)
+            cost, filled, lack = self._judged(t, now, parent, to, float(settings.pace[self.instance.day[t]]))
             guess = cost + lack + self.rest[t + 1][to - int(low[t])]
             alive = np.flatnonzero(np.isfinite(guess))  # the others can never get through the window
             if not len(alive):

@@ -22,7 +22,8 @@ from optsched.stop import Stop
 
 CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
-TURN = 15  # evaluations between two beams
+TURN = 15  # evaluations between beams,
+BEAMS = (1, 1, 3)  # of which there are so many by slots remembered, as evaluations take longer
 SETTLED = 1e-5  # of the cost: a rise of the bound that is not worth waiting for
 FOLLOWED = (1e-3, 1e-4)  # the same where more slots can be remembered than none, and than one
 CLASSES = 200  # of a beam
@@ -30,11 +31,11 @@ PATIENCE = 8  # evaluations without a better bound
 TRIALS = 6  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
 FACTORS = (1.0, 1.2, 1.5, 2.0, 3.0)  # of the load's prices: they do not know what stays free before a large head
-PACES = (0.9, 0.7, 0.5)
+PACES = (0.95, 0.7, 0.4)
 EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best settings of a round are in the next
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
-NEAR, NEAR_STATES = 5, 100_000  # beams near the incumbent after each, as many as are of about so many states, or one
+DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
 MOVES, AROUND = 300, 10  # of the incumbent after each beam; by slot, after the last one
 
 Priced = StaircaseRelaxation | MemoryRelaxation
@@ -68,7 +69,7 @@ class StaircaseSearch:
         paces = PACES if instance.daily_penalty_per_ncu_h else PACES[:1]
         self.waiting = [(EACH[0], factor, pace) for factor in FACTORS for pace in paces]  # beams to come
         self.tried: list[tuple[float, float, float]] = []
-        self.moves, self.corridors = moves(instance), corridors(instance.horizon)
+        self.moves, self.corridors = moves(instance), corridors(instance)
         monitor.incumbent(self.cost)
 
     def __call__(self) -> str:
@@ -125,7 +126,8 @@ class StaircaseSearch:
             best = self._follow(priced, best, bundle, TURN)
             prices = best.prices
             self._guess(relaxed, prices, relaxed.whole, 3)
-            self._beam(relaxed, prices)
+            for _ in range(BEAMS[slots]):
+                self._beam(relaxed, prices)
             if bundle.promised <= settled * abs(self.cost):
                 break
         if slots:  # what is remembered knows nothing to branch on
@@ -177,11 +179,12 @@ class StaircaseSearch:
         if not self.waiting:
             before = self.cost
             for _ in range(AROUND * self.instance.horizon // MOVES + 1):
-                self._near(relaxed, prices)
+                self._draw(relaxed, prices)
             return self.cost < before
         each, factor, pace = self.waiting.pop(0)
-        self.tried.append((self._through(relaxed, prices, factor, Settings(CLASSES, each, pace)), factor, pace))
-        self._near(relaxed, prices)
+        settings = Settings(CLASSES, each, np.full(relaxed.days, pace))
+        self.tried.append((self._through(relaxed, prices, factor, settings), factor, pace))
+        self._draw(relaxed, prices)
         wider = next((more for more in EACH if more > each), 0)
         if not self.waiting and 0 < CLASSES * wider * span(self.instance) <= MOST_LOADS:
             self.waiting = [(wider, factor, pace) for _, factor, pace in sorted(self.tried)[:KEPT]]
@@ -193,10 +196,10 @@ class StaircaseSearch:
         started = Beam(relaxed, factor * prices.load)(settings, lambda: self._ended() is not None)
         return np.inf if started is None else self._try(started.astype(float)).cost()
 
-    def _near(self, relaxed: StaircaseRelaxation, prices: Prices) -> None:
-        """Beams that keep near the incumbent but for some hours, and its neighbours."""
+    def _draw(self, relaxed: StaircaseRelaxation, prices: Prices) -> None:
+        """Drawn beams, some of which keep near the incumbent but for some hours, and its neighbours."""
         whole = relaxed.paths.window
-        for corridor in islice(self.corridors, min(NEAR, 1 + NEAR_STATES // max(1, int((whole.high - whole.low).sum())))):
+        for corridor in islice(self.corridors, min(DRAWN, 1 + DRAWN_STATES // max(1, int((whole.high - whole.low).sum())))):
             if self._ended() is not None:
                 return
             window = corridor.window(self.best, whole)
