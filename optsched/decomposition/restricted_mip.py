@@ -12,7 +12,6 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
 MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
-MOST_ENTRIES = 100_000  # of rows over covering options
 PIVOTS = 2  # of the simplex method, a row
 SMALL = 400  # columns: presolved, HiGHS has learned 238,000 conflicts on 125 of them in a dive, in 40 s; as they are, 0.1 s
 
@@ -38,12 +37,10 @@ def solve_restricted_mip(
     """
     if not (program.value > 0).any():
         return Optimum(start, None)
-    from optsched.models.restricted import Choice, RestrictedCover, RestrictedState
-    from optsched.models.time_indexed import entries
+    from optsched.models.restricted import Choice, RestrictedMip
     from optsched.solvers import SolverSettings, backend, linear_form
 
-    covers = program.overload_price is not None and entries(program) <= MOST_ENTRIES
-    model = (RestrictedCover if covers else RestrictedState)(program)
+    model = RestrictedMip(program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model).scaled(program.objective(start))
     monitor = Monitor(Clock(), form.sign)
@@ -69,11 +66,11 @@ def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
     ------
     OptschedError : HiGHS finds no optimum, or needs more than `PIVOTS` a row: at that pace it would take minutes.
     """
-    from optsched.models.restricted import RestrictedState
+    from optsched.models.restricted import RestrictedMip
     from optsched.solvers import linear_form
     from optsched.solvers.highs import relaxation
 
-    model = RestrictedState(program)
+    model = RestrictedMip(program)
     share = np.zeros(len(program))
     form = linear_form(model)
     share[model.kept] = relaxation(form, outer, PIVOTS * form.matrix.shape[0])[1][: len(model.kept)]

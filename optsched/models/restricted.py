@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.instances.base import Ints
-from optsched.models.time_indexed import LoadBalanceForm, PulseForm, TimeIndexed
+from optsched.models.time_indexed import LoadBalanceForm
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.schedules.base import Schedule
 
@@ -18,7 +18,9 @@ class Choice(Schedule):
     options: tuple[int, ...]
 
 
-class _Restricted(TimeIndexed[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+class RestrictedMip(LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+    """A program in state form, its options numbered as they were given."""
+
     name: ClassVar[str] = "core"
 
     def options(self) -> TimeIndexedProblem:
@@ -33,11 +35,3 @@ class _Restricted(TimeIndexed[TimeIndexedProblem, Choice]):  # type: ignore[type
         """(job, place, start) of the options."""
         p, rows = self.instance, np.array(schedule.options, dtype=np.int64)
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
-
-
-class RestrictedState(_Restricted, LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
-    """A program in state form, its options numbered as they were given."""
-
-
-class RestrictedCover(_Restricted, PulseForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
-    """The same in cover form."""
