@@ -63,7 +63,7 @@ class MemoryRelaxation:
         jobs, end = self.instance.columns, int(self.high[t])
         first = np.searchsorted(self.high, np.arange(1, end + 1))
         ended = np.concatenate([[0.0], np.cumsum(np.where(first + jobs.duration[:end] <= t, jobs.ncu[:end], 0.0))])
-        lately = self._lately(t)
+        lately = self.most[t : t + self.slots][::-1]  # that each slot before t can have started, the last one first
         state = np.arange(int(self.low[t]), (int(self.high[t - 1]) if t else 0) + 1)
         begun: Ints = state.reshape(-1, *[1] * self.slots)
         gone: Floats = np.zeros(begun.shape)
@@ -80,10 +80,6 @@ class MemoryRelaxation:
         place -= np.arange(len(gone))[:, None] * gone.shape[1]
         return np.asarray(np.clip(place, 0, gone.shape[1])).reshape(len(to), *[many + 1 for many in lately[:-1]], -1)
 
-    def _lately(self, t: int) -> list[int]:
-        """The most that each of the slots before t can have started, the last one first."""
-        return self.most[t : t + self.slots][::-1]
-
     def __call__(self, prices: Prices, branch: Branch) -> Evaluated:
         """The priced optimum; of the branch nothing is known here."""
         relaxed, at = self.relaxed, self.relaxed.charges(prices)
@@ -91,12 +87,12 @@ class MemoryRelaxation:
             self.beside = [self._beside(t) for t in range(self.instance.horizon)]
             self.excess = relaxed.excesses(self.slots)
         empty = at.rate * relaxed.when_empty + (at.spare - at.daily) * relaxed.whole_cap
-        most = self.excess.max(axis=0)
-        charges = at.load * (most - self.excess)
+        largest = self.excess.max(axis=0)
+        charges = at.load * (largest - self.excess)
         value, started = self._cheapest(at.load - at.rate, charges, -at.rate, empty)
         empties = np.bincount(self.instance.day, started == self.instance.arrived, minlength=self.days)
         path = Path(value, started, empties.astype(np.int64))
-        excess = most, self.excess[self._ago(started), np.arange(len(started))]
+        excess = largest, self.excess[self._ago(started), np.arange(len(started))]
         more = [self.lacking, float(prices.daily @ self.wanted)]
         return relaxed.evaluated(at, path, excess, self.wanted, relaxed.whole_cap, more)
 
