@@ -6,7 +6,7 @@ time when so many of its jobs have ended or come. Nodes have no names: jobs fit 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,10 +132,12 @@ class Playout:
         The state.
     rules, samples
         Of each lane, L of them.
+    bids
+        What each rule takes the jobs' weights for, where not for what they are, shape (L, J).
     """
 
-    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "time",
-             "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
+    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "bid",
+             "time", "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
     def __init__(
@@ -146,11 +148,13 @@ class Playout:
         present: Present,
         rules: Sequence[Bidding],
         samples: Ints,
+        bids: Floats | None = None,
     ) -> None:
         self.cluster, self.lost_s = cluster, present.lost_s
         self._follow(rules)
         self.submit, self.due = futures.submit_s[samples], futures.due_s[samples]
         self.weight, self.time = futures.weight_per_s[samples], futures.time_s[samples]
+        self.bid = self.weight if bids is None else bids
         self.use = cluster.gpus * cluster.speed[cluster.kind]
         able = np.isfinite(self.time).any(axis=2)
         self.shortest = np.where(able, self.time.min(axis=2), 0.0)
@@ -221,6 +225,14 @@ class Playout:
             self.total[self.lane] = self.cost + self._remaining()
         return self.paid + self.total[self.joined]
 
+    def decisions(self, steps: int) -> Iterator[tuple[float, Ints]]:
+        """When a single lane decides what, so often at most: the way of each job, -1 where it waits, shape (J,)."""
+        with np.errstate(all="ignore"):
+            while (self.left > 0).any() and steps:
+                now, steps = float(self.now[0]), steps - 1
+                self._step(1)
+                yield now, self.way[0].copy()
+
     def _leave(self) -> None:
         """Lanes without work are done."""
         busy = (self.left > 0).any(axis=1)
@@ -281,7 +293,7 @@ class Playout:
         first of them are served.
         """
         cluster, now, left = self.cluster, self.now[:, None], self.left[:, columns]
-        weight, due = self.weight[:, columns], self.due[:, columns]
+        weight, due = self.bid[:, columns], self.due[:, columns]
         least = np.where(here, self.least[:, columns] * left, 0.0)
         clear = np.maximum(least.sum(axis=1) / cluster.whole, 1e-9)[:, None]
         slack = np.maximum(0.0, due - now - self.shortest[:, columns] * left)

@@ -1,0 +1,154 @@
+"""A plan of whoever knows everything: which rule, and what it should take each job's weight for, by trying many on the truth.
+
+What a floor is held against: a history that can be reached, so that the loss of a policy splits into what it did not know and
+what it did not decide well. Priority rules with weights of their own for every job span good schedules (Storer, Wu and Vaccari,
+New Search Spaces for Sequencing Problems, Management Science 38(10), 1992: perturbed data, the rule as decoder); an evolution
+strategy searches them, all children of a generation played out at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.errors import OptschedError
+from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Floats
+from optsched.problems.allocation.options import options
+from optsched.problems.allocation.urgency import urgency
+from optsched.referee import evaluate
+from optsched.rolling.allocation.futures import Futures
+from optsched.rolling.allocation.playout import Cluster, Playout, Present
+from optsched.rolling.allocation.portfolio import KEEPING, RULES
+from optsched.rolling.allocation.simulator import AllocationSimulator
+from optsched.schedules.allocation import AllocationHistory, AllocationSchedule, Assignment
+
+CHILDREN, PARENTS = 64, 8  # of a generation
+OF_THE_BEST = 0.5  # of the children
+FEW = 0.4  # of a geometric law: so many jobs of a child are weighed anew, two and a half in the mean, and one
+SPREAD = 1.0  # of the logarithm of a weight
+OTHER = 0.05  # of the children follow another rule
+NOW = 1e-9  # of a time: playout and simulator add up what passes in another order
+
+
+@dataclass(frozen=True)
+class Bid:
+    """A rule, and by what it multiplies the weight of each job, as a logarithm, shape (J,)."""
+
+    rule: Bidding
+    weights: Floats
+
+
+def offline_plan(instance: AllocationInstance, generations: int = 150, seed: int = 0) -> AllocationHistory:
+    """The history of the best plan that is found.
+
+    Parameters
+    ----------
+    generations
+        Of 64 plans each; with 100 jobs on 40 GPUs one takes a fifth of a second.
+    seed
+        Of the search.
+
+    Raises
+    ------
+    OptschedError : something goes wrong in the instance (`events`), or a job can run nowhere.
+    """
+    if instance.events is not None:
+        raise OptschedError("a plan made beforehand knows of no failures and cancellations: take the instance without events")
+    simulator = AllocationSimulator(instance)
+    if not instance.jobs:
+        return simulator.history()
+    truth = _Truth(instance)
+    found = _search(truth, generations, np.random.default_rng(seed))
+    histories = [_carried_out(truth, bid) for bid in found]
+    return min(histories, key=lambda history: evaluate(instance, history).objective)
+
+
+class _Truth:
+    """All jobs of an instance, as the one future there is."""
+
+    def __init__(self, instance: AllocationInstance) -> None:
+        everything = instance.model_copy(update={"now_s": max(job.submit_s for job in instance.jobs)})
+        known = everything.columns
+        self.instance, self.jobs, self.weight = instance, len(known.due_s), known.weight_per_s
+        self.cluster = Cluster.of(everything, urgency(everything, options(everything)).speed)
+        times = known.time_s[:, self.cluster.kind, self.cluster.gpus - 1]
+        times = np.where(np.isnan(times), np.inf, times)
+        self.future = Futures(known.submit_s[None], known.due_s[None], known.weight_per_s[None], times[None])
+        self.first_s, self.steps = (
+            float(known.submit_s.min()),
+            4 * self.jobs + 4,
+        )  # a job comes, and ends; preemption needs none
+        self.nothing = Present(np.full(0, -1), np.zeros(0, dtype=bool), instance.migration_cost_s)
+
+    def playout(self, bids: list[Bid]) -> Playout:
+        """A lane a bid."""
+        weights = self.weight * np.exp([bid.weights for bid in bids])
+        lanes = np.zeros(len(bids), dtype=np.int64)
+        return Playout(self.cluster, self.future, self.first_s, self.nothing, [bid.rule for bid in bids], lanes, weights)
+
+
+def _search(truth: _Truth, generations: int, rng: np.random.Generator) -> list[Bid]:
+    """The best bids of the last generation, the best first."""
+    rules, jobs = RULES + KEEPING if truth.instance.migration_cost_s else RULES, truth.jobs
+
+    def costs(bids: list[Bid]) -> Floats:
+        spent = truth.playout(bids).run(truth.steps)
+        assert spent is not None  # no clock
+        return np.nan_to_num(spent, nan=np.inf)
+
+    def child(parents: list[Bid]) -> Bid:
+        parent = parents[0] if rng.random() < OF_THE_BEST else parents[rng.integers(len(parents))]
+        weights, anew = parent.weights.copy(), rng.choice(jobs, size=min(jobs, 1 + rng.geometric(FEW)), replace=False)
+        weights[anew] += rng.normal(0.0, SPREAD, len(anew))
+        return Bid(rules[rng.integers(len(rules))] if rng.random() < OTHER else parent.rule, weights)
+
+    bids = [Bid(rule, np.zeros(jobs)) for rule in rules]
+    spent = costs(bids)
+    for _ in range(generations):
+        best = np.argsort(spent, kind="stable")[:PARENTS]
+        parents = [bids[i] for i in best]
+        children = [child(parents) for _ in range(CHILDREN)]
+        bids, spent = parents + children, np.append(spent[best], costs(children))
+    return [bids[i] for i in np.argsort(spent, kind="stable")[:PARENTS]]
+
+
+def _carried_out(truth: _Truth, bid: Bid) -> AllocationHistory:
+    """What the playout decides, on nodes with names; what follows its end, if anything, is the rule's."""
+    simulator, decisions = AllocationSimulator(truth.instance), list(truth.playout([bid]).decisions(truth.steps))
+    when, last = [now for now, _ in decisions], -1
+    names = {job.id: j for j, job in enumerate(truth.instance.jobs)}
+    while (snapshot := simulator.snapshot()) is not None:
+        now = bisect_right(when, snapshot.now_s + NOW * max(1.0, snapshot.now_s)) - 1
+        if now > last or simulator.running:
+            last, ways = now, decisions[now][1]
+            wanted = {job.id: int(ways[names[job.id]]) for job in snapshot.known_jobs}
+            simulator.apply(_packed(truth, simulator, {job: way for job, way in wanted.items() if way >= 0}))
+        else:  # rounding has left something of a job
+            simulator.apply(priced_dispatch(snapshot, bidding=bid.rule))
+    return simulator.history()
+
+
+def _packed(truth: _Truth, simulator: AllocationSimulator, ways: dict[str, int]) -> AllocationSchedule:
+    """Jobs run by these ways on nodes with names: who would lose work stays, the largest of the others first, best fit."""
+    instance, cluster = truth.instance, truth.cluster
+    free = {node.id: node.gpus for node in instance.nodes}
+    placed = []
+    if instance.migration_cost_s:
+        for job, run in simulator.running.items():
+            way = ways.get(job, -1)
+            if way >= 0 and (cluster.kind[way], cluster.gpus[way]) == (instance.class_of_node[run.node], run.gpus):
+                placed.append(Assignment(job=job, node=run.node, gpus=run.gpus))
+                free[run.node] -= run.gpus
+                del ways[job]
+    for job, way in sorted(ways.items(), key=lambda item: -int(cluster.gpus[item[1]])):
+        gpus, nodes = int(cluster.gpus[way]), instance.node_classes[int(cluster.kind[way])].nodes
+        room = [name for name in (instance.nodes[n].id for n in nodes) if free[name] >= gpus]
+        if room:
+            node = min(room, key=free.__getitem__)
+            placed.append(Assignment(job=job, node=node, gpus=gpus))
+            free[node] -= gpus
+    return AllocationSchedule(assignments=tuple(placed))

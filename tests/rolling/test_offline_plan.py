@@ -1,0 +1,63 @@
+"""The plan of whoever knows everything: a history that the referee accepts, never below the floor, and worth having."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.allocation import Model
+from optsched.decomposition.allocation import clairvoyant
+from optsched.errors import OptschedError
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.events import Events
+from optsched.instances.generators import andreas
+from optsched.referee import evaluate
+from optsched.rolling.allocation.offline import offline_plan
+from optsched.rolling.loop import replay
+from optsched.schedules.allocation.history import check
+
+
+def waiting_pays() -> AllocationInstance:
+    """One GPU; a long job of little weight is there first, a short one of much comes at 10 s and is due when it could end."""
+    model = Model("wait", scheduling_interval_s=10, postponement_penalty=1, migration_cost_s=50)
+    kind = model.add_gpu_type("V100", node_cost_per_h=[3.6])
+    model.add_node(kind, gpus=1)
+    model.add_job(time_s={kind: [100]}, due_s=1000, weight_per_s=0.01, id="long")
+    model.add_job(time_s={kind: [20]}, submit_s=10, due_s=30, weight_per_s=1.0, id="short")
+    return model.instance()
+
+
+def test_hand_computed() -> None:
+    """Energy is 0.001 a second: 120 s, and 50 more for whoever interrupts the long one, which is there first."""
+    instance = waiting_pays()
+    cost = evaluate(instance, offline_plan(instance, generations=3)).objective
+    assert clairvoyant(instance) <= cost * (1 + 1e-9)
+    assert cost == pytest.approx(0.17)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", [1, 2])
+def test_is_a_history_above_the_floor(case: int, seed: int) -> None:
+    instance = andreas(case, 3, jobs=12, rate="high", seed=seed)  # type: ignore[arg-type]
+    if seed == 2:
+        instance = instance.model_copy(update={"migration_cost_s": 300.0})
+    plan = offline_plan(instance, generations=6)
+    assert check(instance, plan) == []
+    assert evaluate(instance, plan).objective >= clairvoyant(instance) * (1 - 1e-9)
+    assert plan == offline_plan(instance, generations=6)
+
+
+def test_knowing_is_worth_something() -> None:
+    instance = andreas(1, 4, jobs=30, rate="high", seed=5)
+    online = replay(instance, "priced").objective
+    assert online is not None
+    assert evaluate(instance, offline_plan(instance, generations=10)).objective < 0.95 * online
+
+
+def test_refuses_what_it_cannot_foresee() -> None:
+    instance = andreas(1, 2, jobs=4, seed=0).model_copy(update={"events": Events()})
+    with pytest.raises(OptschedError, match="without events"):
+        offline_plan(instance)
+
+
+def test_no_jobs_no_runs() -> None:
+    assert offline_plan(andreas(1, 2, jobs=4, seed=0).model_copy(update={"jobs": ()})).runs == ()
