@@ -105,6 +105,12 @@ class Futures:
         return replace(self, submit_s=submit, due_s=due)
 
 
+def by_way(time_s: Floats, kind: Ints, gpus: Ints) -> Floats:
+    """Times by job, class and GPUs as times by way to run, infinite where a job cannot run so, shape (J, C)."""
+    times = time_s[:, kind, gpus - 1]
+    return np.where(np.isnan(times), np.inf, times)
+
+
 def futures(snapshot: AllocationInstance, kind: Ints, gpus: Ints, arrivals: Arrivals, drawn: tuple[Ints, Floats]) -> Futures:
     """The snapshot's jobs and `drawn` ones of `arrivals`; a way to run is a class of nodes and a number of GPUs."""
     who, when = drawn
@@ -116,13 +122,9 @@ def futures(snapshot: AllocationInstance, kind: Ints, gpus: Ints, arrivals: Arri
     def joined(mine: Floats, theirs: Floats) -> Floats:
         return np.concatenate([np.broadcast_to(mine, (len(who), *mine.shape)), theirs], axis=1)
 
-    def ways(time_s: Floats) -> Floats:
-        times = time_s[:, kind, gpus - 1]
-        return np.where(np.isnan(times), np.inf, times)
-
     return Futures(
         submit_s=joined(np.full(len(known.due_s), snapshot.now_s), when),
         due_s=joined(known.due_s, when + (pool.due_s - pool.submit_s)[back]),
         weight_per_s=joined(known.weight_per_s, pool.weight_per_s[back]),
-        time_s=joined(ways(known.time_s), ways(pool.time_s)[back]),
+        time_s=joined(by_way(known.time_s, kind, gpus), by_way(pool.time_s, kind, gpus)[back]),
     )

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.errors import OptschedError
+from optsched.heuristics.allocation.nodes import Nodes
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.referee import evaluate
-from optsched.rolling.allocation.futures import Futures
+from optsched.rolling.allocation.futures import Futures, by_way
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
 from optsched.rolling.allocation.portfolio import KEEPING, RULES
 from optsched.rolling.allocation.simulator import AllocationSimulator
@@ -75,13 +76,10 @@ class _Truth:
         known = everything.columns
         self.instance, self.jobs, self.weight = instance, len(known.due_s), known.weight_per_s
         self.cluster = Cluster.of(everything, urgency(everything, options(everything)).speed)
-        times = known.time_s[:, self.cluster.kind, self.cluster.gpus - 1]
-        times = np.where(np.isnan(times), np.inf, times)
+        times = by_way(known.time_s, self.cluster.kind, self.cluster.gpus)
         self.future = Futures(known.submit_s[None], known.due_s[None], known.weight_per_s[None], times[None])
-        self.first_s, self.steps = (
-            float(known.submit_s.min()),
-            4 * self.jobs + 4,
-        )  # a job comes, and ends; preemption needs none
+        self.first_s = float(known.submit_s.min())
+        self.steps = 4 * self.jobs + 4  # a job comes and ends
         self.nothing = Present(np.full(0, -1), np.zeros(0, dtype=bool), instance.migration_cost_s)
 
     def playout(self, bids: list[Bid]) -> Playout:
@@ -144,11 +142,12 @@ def _packed(truth: _Truth, simulator: AllocationSimulator, ways: dict[str, int])
                 placed.append(Assignment(job=job, node=run.node, gpus=run.gpus))
                 free[run.node] -= run.gpus
                 del ways[job]
+    names = [node.id for node in instance.nodes]
+    rooms = [Nodes(c.gpus, [(free[names[n]], n) for n in c.nodes]) for c in instance.node_classes]
     for job, way in sorted(ways.items(), key=lambda item: -int(cluster.gpus[item[1]])):
-        gpus, nodes = int(cluster.gpus[way]), instance.node_classes[int(cluster.kind[way])].nodes
-        room = [name for name in (instance.nodes[n].id for n in nodes) if free[name] >= gpus]
-        if room:
-            node = min(room, key=free.__getitem__)
-            placed.append(Assignment(job=job, node=node, gpus=gpus))
-            free[node] -= gpus
+        gpus, room = int(cluster.gpus[way]), rooms[int(cluster.kind[way])]
+        if (found := room.take(gpus)) is not None:
+            left, node = found
+            room.put(left - gpus, node)
+            placed.append(Assignment(job=job, node=names[node], gpus=gpus))
     return AllocationSchedule(assignments=tuple(placed))
