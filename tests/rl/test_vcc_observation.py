@@ -10,6 +10,8 @@ import pytest
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import Job, VccInstance
 from optsched.rl.vcc.action import cap_of, to_action, to_share
+from optsched.rl.vcc.carbon import FEATURES, Regression
+from optsched.rl.vcc.carbon import LEADS as LEADS_FORETOLD
 from optsched.rl.vcc.observation import LEADS, MOST_ASKED, OUTLOOK, SIZE, WAITED, Past, days_asked, observe
 from optsched.rl.vcc.split import TEST, TRAIN, VALIDATION, Part, apart
 from optsched.rolling.forecast import forecast
@@ -100,10 +102,13 @@ def test_actions_and_shares() -> None:
         assert to_share(actions, seen).tolist() == [1.0] * 5
 
 
-def test_many_at_once_are_the_replays_queues() -> None:
+@pytest.mark.parametrize("foretells", [False, True])
+def test_many_at_once_are_the_replays_queues(foretells: bool) -> None:
     """The same starts in every slot, the same cost, and the same numbers seen as from the snapshots of a replay."""
+    weights = np.random.default_rng(5).normal(0.0, 0.05, (FEATURES, LEADS_FORETOLD)) if foretells else None
+    carbon = None if weights is None else Regression(np.ones(FEATURES), weights)
     instances = [vcc(days=3, jobs=300 + 50 * s, load=load, seed=s) for s, load in ((1, 0.05), (2, 0.4), (3, 0.9))]
-    batch = Batch([case(instance) for instance in instances])
+    batch = Batch([case(instance, carbon=carbon) for instance in instances])
     shares = np.clip(np.random.default_rng(0).random((SLOTS, 3)) * 1.4 - 0.2, 0.0, 1.0)
     simulators = [VccSimulator(instance, forecast=forecast("fitted")) for instance in instances]
     pasts, cost = [Past()] * 3, np.zeros(3)
@@ -113,7 +118,8 @@ def test_many_at_once_are_the_replays_queues() -> None:
             snapshot = simulator.snapshot()
             assert snapshot is not None
             pasts[i] = pasts[i].seen(snapshot)
-            assert rows[i] == pytest.approx(observe(snapshot, pasts[i]), abs=1e-6)
+            believed = snapshot if carbon is None else carbon.believed(snapshot, pasts[i])
+            assert rows[i] == pytest.approx(observe(believed, pasts[i]), abs=1e-6)
             cost[i] += sum(simulator.queue.step(cap_of(shares[t, i], snapshot)))
         batch.step(shares[t])
         assert [simulator.queue.waiting for simulator in simulators] == (

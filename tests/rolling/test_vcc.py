@@ -20,10 +20,12 @@ from optsched.rl.trained import Card, Trained, file_of
 from optsched.rl.vcc.absolute import digest
 from optsched.rl.vcc.action import to_action
 from optsched.rl.vcc.agent import KIND, Agent, agent, shipped
-from optsched.rl.vcc.observation import SIZE
+from optsched.rl.vcc.carbon import FEATURES, LEADS, features
+from optsched.rl.vcc.observation import SIZE, Past
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
 from optsched.rolling.vcc.agents import AgentPolicy, loaded
+from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.schedules.vcc import VccSchedule
 from tests.oracle import tiny
 
@@ -224,6 +226,31 @@ def test_what_is_no_agent_is_refused(tmp_path: Path) -> None:
     for wrong in ("agent:nobody", f"agent:{tmp_path / 'none.npz'}", f"agent:{tmp_path / 'rubbish.npz'}"):
         with pytest.raises(OptschedError):
             replay(three(), wrong)
+
+
+def test_an_agent_may_bring_its_own_forecast(tmp_path: Path) -> None:
+    """It decides by what it foretells, in slots that it knows; half of a forecast, or one of other shapes, is refused."""
+    weights = np.zeros((FEATURES, LEADS))
+    weights[0] = 0.5
+    forecast = {"carbon_scale": np.ones(FEATURES), "carbon_weights": weights}
+    plain = made().trained
+    replace(plain, arrays={**plain.arrays, **forecast}).save(tmp_path / "mine.npz")
+    snapshot = VccSimulator(vcc(days=2, jobs=50, load=0.1)).snapshot()
+    assert snapshot is not None
+    past, mine = Past().seen(snapshot), agent(str(tmp_path / "mine.npz"))
+    unit, _ = features(np.array(past.carbon), snapshot.carbon, 0)
+    assert np.allclose(mine.believed(snapshot, past).carbon[:LEADS], 1.5 * unit)
+    assert made().believed(snapshot, past) is snapshot
+    halves = snapshot.model_copy(update={"slot_s": 1800.0})
+    assert mine.believed(halves, past) is halves
+    for wrong, said in (
+        ({"carbon_scale": np.ones(FEATURES)}, "it lacks carbon_weights"),
+        (forecast | {"carbon_weights": weights.T}, "its weights have not the shape"),
+        (forecast | {"carbon_scale": np.zeros(FEATURES)}, "a scale is not positive"),
+    ):
+        replace(plain, arrays={**plain.arrays, **wrong}).save(tmp_path / "broken.npz")
+        with pytest.raises(OptschedError, match=said):
+            agent(str(tmp_path / "broken.npz"))
 
 
 def test_a_share_of_all_is_uncapped(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ LESSONS = {
         "optsched.rolling.vcc.lessons:sac",
         "vcc",
         "SAC of Stable-Baselines3: the same, from a replay buffer.",
-        300_000,
+        1_500_000,
         20_160,
         ("months", "synthetic", "toy"),
         "fitted",

@@ -21,12 +21,14 @@ from optsched.rl.trained import UNREADABLE, Card, Trained, file_of
 from optsched.rl.trained import shipped as shipped_of
 from optsched.rl.vcc.absolute import AbsoluteAgent
 from optsched.rl.vcc.action import cap_of, to_share
+from optsched.rl.vcc.carbon import Regression
 from optsched.rl.vcc.layers import ACTIVATIONS, fault_of
 from optsched.rl.vcc.observation import SIZE, Past, observe
 
 KIND = "vcc-cap"
 PROBLEM = "vcc"
 ARRAYS = ("mean", "scale", "w0", "b0")
+CARBON = ("carbon_scale", "carbon_weights")  # of its forecast, where it has one
 SETTINGS = ("activation", "squash", "least_load", "most_load", "slot_s", "forecast")
 NEAR = 1e-3  # relative: what a card says of loads is rounded
 FAR = 8.0  # standard deviations of what it was trained on, beyond which it has never been
@@ -88,9 +90,17 @@ class Agent:
         out = forward(x, [(weights.T, bias) for weights, bias in self.layers], between)[:, 0]
         return to_share(np.tanh(out) if settings["squash"] else out, seen)
 
+    @cached_property
+    def carbon(self) -> Regression | None:
+        """By which it foretells carbon; None where it believes what it is shown."""
+        held = self.trained.arrays
+        return Regression(*(held[name].astype(float) for name in CARBON)) if any(name in held for name in CARBON) else None
+
     def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
-        """As it is shown."""
-        return snapshot
+        """With the hours that it foretells, where it does and slots are its own."""
+        if self.carbon is None or snapshot.slot_s != self.trained.card.settings["slot_s"]:
+            return snapshot
+        return self.carbon.believed(snapshot, past)
 
     def cap(self, snapshot: VccInstance, past: Past, last: float) -> float:
         """The highest that starts no more than its share."""
@@ -164,8 +174,13 @@ class Agent:
             return "its loads or its slots are no numbers"
         if told["activation"] not in ACTIVATIONS:
             return f"activation {told['activation']!r} is unknown"
-        if len(arrays) != 2 + 2 * len(self.layers):
+        if len(arrays) - sum(name in arrays for name in CARBON) != 2 + 2 * len(self.layers):
             return "a layer lacks its weights or its bias"
+        if any(name in arrays for name in CARBON):
+            if lacking := [name for name in CARBON if name not in arrays]:
+                return f"it lacks {', '.join(lacking)}"
+            if self.carbon is not None and (fault := self.carbon.fault()) is not None:
+                return f"of its forecast, {fault}"
         return fault_of(self.layers, SIZE)
 
 

@@ -61,8 +61,42 @@ def features(seen: Floats, believed: Floats, slot: int) -> tuple[float, Floats]:
 
 
 @dataclass(frozen=True)
+class Regression:
+    """What is foretold of the hours to come, relative to the unit of `features`.
+
+    Attributes
+    ----------
+    scale
+        Of the features, shape (FEATURES,).
+    weights
+        Of the features divided by it, shape (FEATURES, LEADS).
+    """
+
+    scale: Floats
+    weights: Floats
+
+    def foretold(self, seen: Floats, believed: Floats, slot: int) -> Floats:
+        """As believed, with what is foretold in place of the first hours; arguments as of `features`."""
+        unit, told = features(seen, believed, slot)
+        found = np.maximum(0.0, unit * (1 + (told / self.scale) @ self.weights))[: len(believed)]
+        return np.concatenate([found, believed[len(found) :]])
+
+    def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
+        """The snapshot with what is foretold; `past` has seen it."""
+        carbon = self.foretold(np.array(past.carbon), snapshot.carbon, snapshot.now % DAY)
+        return snapshot.model_copy(update={"carbon_kg_per_kwh": tuple(carbon.tolist())})
+
+    def fault(self) -> str | None:
+        """What keeps it from foretelling."""
+        for name, shape in (("scale", (FEATURES,)), ("weights", (FEATURES, LEADS))):
+            if getattr(self, name).shape != shape:
+                return f"its {name} have not the shape {shape}"
+        return None if (self.scale > 0).all() else "a scale is not positive"
+
+
+@dataclass(frozen=True)
 class CarbonForecast:
-    """The regression.
+    """The regression as an agent of its own.
 
     Attributes
     ----------
@@ -73,8 +107,9 @@ class CarbonForecast:
     trained: Trained
 
     @cached_property
-    def _held(self) -> tuple[Floats, Floats]:
-        return self.trained.arrays["scale"].astype(float), self.trained.arrays["weights"].astype(float)
+    def regression(self) -> Regression:
+        """Its arrays."""
+        return Regression(self.trained.arrays["scale"].astype(float), self.trained.arrays["weights"].astype(float))
 
     def knows(self, snapshot: VccInstance) -> bool:
         """Whether slots are those that it has learned from."""
@@ -82,23 +117,12 @@ class CarbonForecast:
 
     def believed(self, snapshot: VccInstance, past: Past) -> VccInstance:
         """The snapshot, with what is foretold in place of the first hours that were believed; `past` has seen it."""
-        if not self.knows(snapshot):
-            return snapshot
-        scale, weights = self._held
-        believed = snapshot.carbon.copy()
-        unit, told = features(np.array(past.carbon), believed, snapshot.now % DAY)
-        found = np.maximum(0.0, unit * (1 + (told / scale) @ weights))[: len(believed)]
-        believed[: len(found)] = found
-        return snapshot.model_copy(update={"carbon_kg_per_kwh": tuple(believed.tolist())})
+        return self.regression.believed(snapshot, past) if self.knows(snapshot) else snapshot
 
     def fault(self) -> str | None:
         """What keeps it from acting."""
-        shapes = {"scale": (FEATURES,), "weights": (FEATURES, LEADS)}
-        for name, shape in shapes.items():
-            if name not in self.trained.arrays or self.trained.arrays[name].shape != shape:
-                return f"its {name} have not the shape {shape}"
-        if not (self.trained.arrays["scale"] > 0).all():
-            return "a scale is not positive"
+        if lacking := [name for name in ("scale", "weights") if name not in self.trained.arrays]:
+            return f"it lacks {', '.join(lacking)}"
         if not isinstance(self.trained.card.settings.get("slot_s"), int | float):
             return "it does not say which slots it knows"
-        return None
+        return self.regression.fault()

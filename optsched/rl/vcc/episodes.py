@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from optsched.instances.base import Floats
+from optsched.rl.vcc.carbon import Regression
 
 Shares = Callable[[Floats], Floats]
 """From what is seen, shape (B, SIZE), to the shares of the waiting load that start, shape (B,)."""
@@ -36,6 +37,8 @@ class Source(Protocol):
         For the card.
     settings
         Loads, slots and forecasts that are drawn, for the card.
+    carbon
+        What the hours to come are foretold by in what agents see; None where they believe what they are shown.
     """
 
     size: int
@@ -43,6 +46,7 @@ class Source(Protocol):
     scenario: str
     split: str
     settings: dict[str, bool | int | float | str]
+    carbon: Regression | None
 
     def draw(self, rng: np.random.Generator) -> Episodes:
         """Some of the training cases."""

@@ -19,7 +19,7 @@ from torch import nn
 
 from optsched.instances.base import Floats
 from optsched.rl.trained import Card, Trained
-from optsched.rl.vcc.agent import KIND, PROBLEM, Agent
+from optsched.rl.vcc.agent import CARBON, KIND, PROBLEM, Agent
 from optsched.rl.vcc.episodes import Source
 from optsched.rl.vcc.vector import SameTime
 
@@ -110,6 +110,8 @@ class CapLearner(ABC):
         arrays: dict[str, Floats] = {"mean": self.mean.astype(np.float32), "scale": self.scale.astype(np.float32)}
         for i, layer in enumerate(linear):
             arrays |= {f"w{i}": layer.weight.detach().numpy().copy(), f"b{i}": layer.bias.detach().numpy().copy()}
+        if (carbon := self.source.carbon) is not None:
+            arrays |= dict(zip(CARBON, (carbon.scale, carbon.weights), strict=True))
         shape: dict[str, bool | int | float | str] = {
             "activation": self.activation,
             "squash": self.squash,

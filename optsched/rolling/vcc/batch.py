@@ -20,6 +20,7 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import JUST_BELOW, round_down_to_feasible
+from optsched.rl.vcc.carbon import Regression
 from optsched.rl.vcc.observation import LONGEST, REMEMBERED_DAYS, Queues, beyond, days_asked, outlook, shares
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.vcc.beliefs import believed_carbon
@@ -84,18 +85,20 @@ class Case:
     plan: Ints | None = None
 
 
-def views(instance: VccInstance, forecast: str = "fitted") -> tuple[Floats, Floats]:
-    """`numbers` and `path` of a case."""
+def views(instance: VccInstance, forecast: str = "fitted", carbon: Regression | None = None) -> tuple[Floats, Floats]:
+    """`numbers` and `path` of a case, of what `carbon` foretells where it is given."""
     believe, slots = named_forecast(forecast), instance.horizon
     beliefs = [believed_carbon(instance, t, believe, 0) for t in range(slots)]
     seen, day, end = np.array([row[0] for row in beliefs]), instance.day_slots, beyond(instance)
-    first = REMEMBERED_DAYS * day
-    found = [outlook(seen[max(0, t - first + 1) : t + 1], beliefs[t], t % day, day, end) for t in range(slots)]
+    past = [seen[max(0, t - REMEMBERED_DAYS * day + 1) : t + 1] for t in range(slots)]
+    if carbon is not None:
+        beliefs = [carbon.foretold(past[t], beliefs[t], t % day) for t in range(slots)]
+    found = [outlook(past[t], beliefs[t], t % day, day, end) for t in range(slots)]
     return np.array([view.numbers for view in found], np.float32), np.array([view.path for view in found])
 
 
-def case(instance: VccInstance, forecast: str = "fitted", planned: bool = False) -> Case:
-    """Of an instance from its first slot on, whose jobs are never evicted.
+def case(instance: VccInstance, forecast: str = "fitted", planned: bool = False, carbon: Regression | None = None) -> Case:
+    """Of an instance from its first slot on, whose jobs are never evicted; agents believe what `carbon` foretells, if given.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def case(instance: VccInstance, forecast: str = "fitted", planned: bool = False)
     if instance.delay_limit_slots < 1:
         raise OptschedError("agents learn from instances whose jobs may wait for a slot")
     jobs, units, h = instance.columns, instance.units, instance.slot_h
-    numbers, path = views(instance, forecast)
+    numbers, path = views(instance, forecast, carbon)
     priced = instance.carbon_price * instance.kw_per_ncu * h
     idle = instance.carbon_price * h * (instance.idle_kw + instance.kw_per_ncu * instance.inflexible)
     mean = priced * float(instance.carbon.mean()) * instance.work / instance.horizon

@@ -11,7 +11,9 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Floats, Instance
 from optsched.instances.vcc import VccInstance
 from optsched.rl.learner import Learner
-from optsched.rl.vcc.agent import load_of
+from optsched.rl.trained import Trained, file_of
+from optsched.rl.vcc.agent import PROBLEM, load_of
+from optsched.rl.vcc.carbon import KIND, CarbonForecast, Regression
 from optsched.rl.vcc.episodes import Shares
 from optsched.rl.vcc.split import TRAIN, VALIDATION, WORDS
 from optsched.rolling.vcc.batch import Batch, Case, case
@@ -19,6 +21,7 @@ from optsched.rolling.vcc.months import data, drawn, every, synthetic
 
 SIZE = 24  # data centres at once
 FORECAST = "fitted"
+FORETELLS = "vcc-forecast"  # whose carbon agents of real months believe
 FIRSTS = (0, 12)  # days of a validation month that its weeks begin with
 MONTHS, MIXED, SYNTHETIC = 144, 216, 48  # training cases of each kind
 VALIDATED = 12  # synthetic ones
@@ -31,9 +34,16 @@ class Weeks:
     size = SIZE
 
     def __init__(
-        self, scenario: str, split: str, cases: Sequence[Case], held: Sequence[Case], loads: Sequence[float], forecast: str
+        self,
+        scenario: str,
+        split: str,
+        cases: Sequence[Case],
+        held: Sequence[Case],
+        loads: Sequence[float],
+        forecast: str,
+        carbon: Regression | None = None,
     ) -> None:
-        self.scenario, self.split, self.cases, self.held = scenario, split, cases, held
+        self.scenario, self.split, self.cases, self.held, self.carbon = scenario, split, cases, held, carbon
         self.slots = len(cases[0].carbon)
         self.settings: dict[str, bool | int | float | str] = {
             "least_load": round(min(loads), 4),
@@ -73,7 +83,8 @@ def months(forecast: str) -> Weeks:
         raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
     given = drawn(TRAIN, MONTHS, rng, folder) + drawn(TRAIN, MIXED, rng, folder, mixed=True) + synthetic(SYNTHETIC, rng)
     made = f"; in training also {MIXED} weeks of its days in another order, and {SYNTHETIC} synthetic ones"
-    return _weeks("months", WORDS + made, given, every(VALIDATION, FIRSTS, folder), forecast)
+    foretold = CarbonForecast(Trained.load(file_of(PROBLEM, FORETELLS), KIND)).regression  # of the same months
+    return _weeks("months", WORDS + made, given, every(VALIDATION, FIRSTS, folder), forecast, foretold)
 
 
 def made(name: str, count: int, days: int, forecast: str) -> Weeks:
@@ -85,10 +96,17 @@ def made(name: str, count: int, days: int, forecast: str) -> Weeks:
     )
 
 
-def _weeks(name: str, split: str, given: Sequence[VccInstance], held: Sequence[VccInstance], forecast: str) -> Weeks:
+def _weeks(
+    name: str,
+    split: str,
+    given: Sequence[VccInstance],
+    held: Sequence[VccInstance],
+    forecast: str,
+    carbon: Regression | None = None,
+) -> Weeks:
     loads = [load_of(instance) for instance in given]
-    train, validation = ([case(instance, forecast) for instance in part] for part in (given, held))
-    return Weeks(name, split, train, validation, loads, forecast)
+    train, validation = ([case(instance, forecast, carbon=carbon) for instance in part] for part in (given, held))
+    return Weeks(name, split, train, validation, loads, forecast, carbon)
 
 
 def own(instances: Sequence[Instance], forecast: str) -> Weeks:
