@@ -17,7 +17,7 @@ LESSONS = {
         "optsched.rolling.vcc.lessons:ppo",
         "vcc",
         "PPO of Stable-Baselines3: which share of the queue starts, over many months and loads.",
-        1_000_000,
+        4_000_000,
         40_320,
         ("months", "synthetic", "toy"),
         "fitted",
