@@ -52,7 +52,8 @@ def show_certificate(out: Console, instance: Instance, result: Result) -> None:
     rows.append(["bound", number(result.bound), "proven" if result.bound is not None else _unproven(result)])
     rows.append(["gap", percent(result.gap), ""])
     if result.schedule is not None:
-        rows.append(["jobs run", f"{result.schedule.jobs_run} of {instance.job_count}", ""])
+        jobs = instance.job_count if result.objective_kind != "realised" else len(getattr(instance, "jobs", ()))
+        rows.append(["jobs run", f"{result.schedule.jobs_run} of {jobs}", ""])
     ended = result.termination if result.solution != "optimal" else "proven optimal"
     rows.append(["ended", ended, result.message or ""])
     spent = result.timings_s

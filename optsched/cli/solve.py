@@ -136,8 +136,6 @@ def command(
     for (file, instance), target in zip(instances.items(), targets, strict=True):
         if not (quiet or as_json):
             show_header(out, instance)
-        if not quiet and (note := _known.note(instance, file)):
-            warn(note)
         with keeping():
             try:
                 with aside(as_json):
@@ -149,6 +147,8 @@ def command(
                 warn(f"error: {_input.shown(file)}: {error}")
                 continue
             result = results[file] = naming(result, file, target)
+            if not quiet and result.objective_kind != "realised" and (note := _known.note(instance, file)):
+                warn(note)  # but to whoever asked for a plan of all that will come
             unsaved = None if target is None else _unsaved(result, target)
             if as_json:
                 click.echo(json.dumps(result.to_json()))

@@ -52,10 +52,11 @@ class Allocation(Family[AllocationInstance, Decided]):
         return FORMULATIONS
 
     def bounding(self) -> Mapping[str, Callable[..., Method[AllocationInstance]]]:
-        """The relaxation by the cheapest job of a node."""
+        """The relaxation by the cheapest job of a node; of histories, a plan of whoever knows everything."""
         from optsched.decomposition.cheapest_reading import CheapestReadingRelaxation
+        from optsched.rolling.allocation.offline_method import OfflinePlan
 
-        return {"decomposition": CheapestReadingRelaxation}
+        return {"decomposition": CheapestReadingRelaxation, OfflinePlan.name: OfflinePlan}
 
     def exact_size(self, instance: AllocationInstance) -> ExactSize:
         """Columns of the recommended formulation."""

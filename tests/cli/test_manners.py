@@ -183,6 +183,9 @@ def test_nothing_known_is_said(tmp_path: Path) -> None:
     for verb in ("validate", "solve"):
         done = run(verb, tmp_path / "x.json")
         assert re.search(pattern, done.stderr), done.stderr
+    planned = run("solve", tmp_path / "x.json", "--method", "offline-plan", "--option", "generations=0")
+    assert "note:" not in planned.stderr
+    assert re.search(r"jobs run +100 of 100", planned.stdout)
     assert "note:" not in run("generate", "andreas-1", "--all-submitted", "-o", tmp_path / "y.json").stderr
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import optsched
 from optsched.allocation import Model
+from optsched.analysis.across import compare_all
+from optsched.analysis.loss import loss
 from optsched.decomposition.allocation import clairvoyant
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
@@ -12,8 +15,10 @@ from optsched.instances.events import Events
 from optsched.instances.generators import andreas
 from optsched.referee import evaluate
 from optsched.rolling.allocation.offline import offline_plan
+from optsched.rolling.allocation.offline_method import OfflinePlan
 from optsched.rolling.loop import replay
 from optsched.schedules.allocation.history import check
+from optsched.stop import Stop
 
 
 def waiting_pays() -> AllocationInstance:
@@ -61,3 +66,32 @@ def test_refuses_what_it_cannot_foresee() -> None:
 
 def test_no_jobs_no_runs() -> None:
     assert offline_plan(andreas(1, 2, jobs=4, seed=0).model_copy(update={"jobs": ()})).runs == ()
+
+
+def test_as_a_method_it_has_a_certificate() -> None:
+    """The same history as the function's, realised, above a bound that holds for every policy; a start is no part of it."""
+    instance = andreas(2, 3, jobs=12, rate="high", seed=1)
+    found = optsched.solve(instance, method="offline-plan", options={"generations": 6}, seed=3)
+    assert found.schedule == offline_plan(instance, generations=6, seed=3)
+    assert found.objective_kind == "realised"
+    assert found.termination == "completed"
+    assert found.bound == clairvoyant(instance)
+    assert found.objective is not None
+    assert found.objective >= found.bound
+    assert optsched.compare(instance, policies="fifo", bound=found)["bound"].tolist() == [found.bound]
+    few = OfflinePlan(generations=6)(instance, stop=Stop(iterations=2), seed=3)
+    assert few.termination == "iteration_limit"
+    assert few.schedule == offline_plan(instance, generations=2, seed=3)
+    soon = OfflinePlan(generations=10**6)(instance, stop=Stop(seconds=1.0))
+    assert soon.termination == "time_limit"
+    assert soon.schedule is not None
+
+
+def test_it_is_the_offline_end_of_a_loss() -> None:
+    """What a policy loses splits into what it did not know and what it did not decide well."""
+    instance = andreas(1, 3, jobs=12, rate="high", seed=4)
+    table = compare_all([instance], ["offline-plan"], ["rolling", "fifo"])
+    steps = loss(table).set_index("step")["mean"]
+    total = table.set_index("name")["gap"]
+    assert steps["solver"] == pytest.approx(total["offline-plan"])
+    assert steps["solver"] + steps["online"] + steps["policy"] == pytest.approx(total["fifo"])

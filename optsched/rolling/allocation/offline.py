@@ -9,7 +9,10 @@ strategy searches them, all children of a generation played out at once.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice, repeat
 
 import numpy as np
 
@@ -57,15 +60,25 @@ def offline_plan(instance: AllocationInstance, generations: int = 150, seed: int
     ------
     OptschedError : something goes wrong in the instance (`events`), or a job can run nowhere.
     """
+    *_, found = islice(plans(instance, seed), generations + 1)
+    return found()
+
+
+def plans(instance: AllocationInstance, seed: int = 0) -> Iterator[Callable[[], AllocationHistory]]:
+    """The best history so far, made when it is called for, after each generation without end; see `offline_plan`."""
     if instance.events is not None:
         raise OptschedError("a plan made beforehand knows of no failures and cancellations: take the instance without events")
-    simulator = AllocationSimulator(instance)
     if not instance.jobs:
-        return simulator.history()
+        yield from repeat(AllocationSimulator(instance).history)
     truth = _Truth(instance)
-    found = _search(truth, generations, np.random.default_rng(seed))
-    histories = [_carried_out(truth, bid) for bid in found]
-    return min(histories, key=lambda history: evaluate(instance, history).objective)
+    for bids in _search(truth, np.random.default_rng(seed)):
+        yield partial(_best_of, truth, bids)
+
+
+def _best_of(truth: _Truth, bids: Sequence[Bid]) -> AllocationHistory:
+    """The best of theirs, by the referee."""
+    histories = [_carried_out(truth, bid) for bid in bids]
+    return min(histories, key=lambda history: evaluate(truth.instance, history).objective)
 
 
 class _Truth:
@@ -89,8 +102,8 @@ class _Truth:
         return Playout(self.cluster, self.future, self.first_s, self.nothing, [bid.rule for bid in bids], lanes, weights)
 
 
-def _search(truth: _Truth, generations: int, rng: np.random.Generator) -> list[Bid]:
-    """The best bids of the last generation, the best first."""
+def _search(truth: _Truth, rng: np.random.Generator) -> Iterator[list[Bid]]:
+    """The best bids after each generation, the best first; at first those of the rules."""
     rules, jobs = RULES + KEEPING if truth.instance.migration_cost_s else RULES, truth.jobs
 
     def costs(bids: list[Bid]) -> Floats:
@@ -106,12 +119,12 @@ def _search(truth: _Truth, generations: int, rng: np.random.Generator) -> list[B
 
     bids = [Bid(rule, np.zeros(jobs)) for rule in rules]
     spent = costs(bids)
-    for _ in range(generations):
+    while True:
         best = np.argsort(spent, kind="stable")[:PARENTS]
         parents = [bids[i] for i in best]
+        yield parents
         children = [child(parents) for _ in range(CHILDREN)]
         bids, spent = parents + children, np.append(spent[best], costs(children))
-    return [bids[i] for i in np.argsort(spent, kind="stable")[:PARENTS]]
 
 
 def _carried_out(truth: _Truth, bid: Bid) -> AllocationHistory:
