@@ -106,6 +106,7 @@ class BaseMethod(ABC, Generic[I]):
 
     name: ClassVar[str]
     ends_itself: ClassVar[bool] = False  # within a limit that it could use up, so that another part may have the rest
+    decides_now: ClassVar[bool] = True  # so that a rolling horizon may carry its schedule out
     prices_capacity: ClassVar[bool] = False  # its results tell what one more unit is worth
 
     def __call__(

@@ -150,7 +150,8 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
 
     own, heuristics = online_of(problem).policies, heuristics_of(problem)
     found = {name: heuristic_policy(name, construct) for name, construct in heuristics.items()} | dict(own)
-    rolling = {f"rolling:{name}": partial(RollingHorizon, problem, name) for name in (*bounding(problem), *heuristics)}
+    planners = [name for name, made in bounding(problem).items() if getattr(made, "decides_now", True)]
+    rolling = {f"rolling:{name}": partial(RollingHorizon, problem, name) for name in (*planners, *heuristics)}
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
 

@@ -17,6 +17,7 @@ from optsched.referee import evaluate
 from optsched.rolling.allocation.offline import offline_plan
 from optsched.rolling.allocation.offline_method import OfflinePlan
 from optsched.rolling.loop import replay
+from optsched.rolling.policy import policies
 from optsched.schedules.allocation.history import check
 from optsched.stop import Stop
 
@@ -95,3 +96,10 @@ def test_it_is_the_offline_end_of_a_loss() -> None:
     total = table.set_index("name")["gap"]
     assert steps["solver"] == pytest.approx(total["offline-plan"])
     assert steps["solver"] + steps["online"] + steps["policy"] == pytest.approx(total["fifo"])
+
+
+def test_nobody_carries_it_out_online() -> None:
+    """A policy sees what is there; a plan of all that will come is none."""
+    assert "rolling:offline-plan" not in policies("allocation")
+    with pytest.raises(OptschedError, match="rolling:offline-plan"):
+        replay(waiting_pays(), "rolling:offline-plan")

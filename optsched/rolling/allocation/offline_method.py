@@ -29,6 +29,7 @@ class OfflinePlan(BaseMethod[AllocationInstance]):
 
     name: ClassVar[str] = "offline-plan"
     ends_itself: ClassVar[bool] = True
+    decides_now: ClassVar[bool] = False
 
     def search(self, call: Call[AllocationInstance]) -> Found:
         """Search until the last generation, or as long as there is time.
