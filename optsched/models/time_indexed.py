@@ -17,7 +17,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem, windows
 from optsched.registry import family_of
 from optsched.schedules.base import S
 
-MOST_ENTRIES = 50_000  # of rows over covering options, for a model that is written so unasked
+MOST_ENTRIES = 300_000  # of rows over covering options, for a model that is written so unasked
 
 
 class TimeIndexed(Model[I, S]):
