@@ -83,6 +83,8 @@ def test_as_a_method_it_has_a_certificate() -> None:
     few = OfflinePlan(generations=6)(instance, stop=Stop(iterations=2), seed=3)
     assert few.termination == "iteration_limit"
     assert few.schedule == offline_plan(instance, generations=2, seed=3)
+    from_there = OfflinePlan(generations=0)(instance, start=found, seed=3)
+    assert from_there.objective == found.objective
     soon = OfflinePlan(generations=10**6)(instance, stop=Stop(seconds=1.0))
     assert soon.termination == "time_limit"
     assert soon.schedule is not None

@@ -11,6 +11,8 @@ from optsched.referee import evaluate
 from optsched.registry import family_of
 from optsched.rolling.allocation.offline import plans
 from optsched.scaffold import BaseMethod, Call, Found
+from optsched.schedules.base import Schedule
+from optsched.starts import better, feasible_start
 
 EVERY = 25  # generations, of which the last one's best plan is carried out and told
 
@@ -37,13 +39,13 @@ class OfflinePlan(BaseMethod[AllocationInstance]):
         Raises
         ------
         OptschedError
-            Something goes wrong in the instance (`events`), or a job can run nowhere.
+            Something goes wrong in the instance (`events`), a job can run nowhere, or the start is no history of it.
         """
         monitor, instance, ended = call.monitor(), call.instance, "completed"
         most = self.generations if call.stop.iterations is None else min(self.generations, call.stop.iterations)
         if (bound := family_of(instance).clairvoyant(instance)) is not None:
             monitor.raised(bound)
-        best, least = None, float("inf")
+        best: Schedule | None = None
         for generation, plan in enumerate(plans(instance, call.seed)):
             last = generation >= most
             if asked():
@@ -52,9 +54,10 @@ class OfflinePlan(BaseMethod[AllocationInstance]):
                 last, ended = True, "time_limit"
             if last or generation % EVERY == 0:
                 found = plan()
-                if (cost := evaluate(instance, found).objective) < least:
-                    best, least = found, cost
-                    monitor.incumbent(cost)
+                if best is None and call.given is not None:
+                    best = feasible_start(instance, call.given, found)
+                best = found if best is None else better(instance, best, found)
+                monitor.incumbent(evaluate(instance, best).objective)
             if last:
                 break
         assert best is not None
