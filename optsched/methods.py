@@ -68,6 +68,11 @@ def heuristics(problem: str) -> Mapping[str, Heuristic[Instance, Schedule]]:
     return of_family(problem, lambda family: family.heuristics())
 
 
+def decides_now(made: object) -> bool:
+    """Whether the schedule of a method can be carried out online: it takes no more for known than an instance does."""
+    return bool(getattr(made, "decides_now", True))
+
+
 def own_names() -> set[str]:
     """Names of the methods of our own families."""
     return {name for problem in own_families() for name in (*bounding(problem), *heuristics(problem))}
@@ -145,7 +150,9 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
     if name in own and "threads" in given and "threads" in {p.name for p in parameters(name, own[name])}:
         options = {**options, "threads": cast(int, given.pop("threads"))}
     if given:
-        raise OptschedError(f"method {name} does not take {', '.join(given)}: only exact does")
+        takes = [other for other, made in bounding(problem).items() if set(given) <= {p.name for p in parameters(other, made)}]
+        who = f"only {takes[0]} does" if len(takes) == 1 else f"{' and '.join(takes) or 'none'} do"
+        raise OptschedError(f"method {name} does not take {', '.join(given)}: of {problem} {who}")
     foreign = problem not in own_families() and name not in ("auto", "exact")
     if name in own:
         made = own[name](**read_options(name, own[name], options))

@@ -40,7 +40,8 @@ def feasible_start(instance: Instance, given: Schedule, like: Schedule) -> Sched
         It is of another kind than `like`, or breaks a rule.
     """
     if type(given) is not type(like):
-        raise OptschedError(f"the start is a {type(given).__name__}, {instance.problem} needs a {type(like).__name__}")
+        has, wants = (f"{type(s).__name__} (of {next(iter(type(s).model_fields))})" for s in (given, like))
+        raise OptschedError(f"the start is of class {has}, where this method starts from {wants}")
     broken = check(instance, given)
     if broken:
         raise OptschedError(f"the start is not feasible: {broken[0]}")

@@ -141,7 +141,7 @@ def _save(kept: list[tuple[str, Result]], place: Path) -> None:
 
 
 def _show(table: pd.DataFrame) -> None:
-    from optsched.cli._summary import show_loss, show_remarks, show_rows, show_summary
+    from optsched.cli._summary import show_loss, show_remarks, show_rows, show_summaries
 
     out = console()
     if len(table) <= FEW:
@@ -149,7 +149,7 @@ def _show(table: pd.DataFrame) -> None:
     if table["instance"].nunique() > 1 or table["seed"].nunique() > 1:
         if len(table) <= FEW:
             out.print()
-        show_summary(out, table)
+        show_summaries(out, table)
     show_loss(out, table)
     show_remarks(out, table)
     for found in table[table["objective"].isna()].to_dict("records"):

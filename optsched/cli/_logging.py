@@ -12,8 +12,9 @@ class _Echo(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, a line each."""
+        named = "" if record.levelno >= logging.WARNING else f"{record.name}: "  # whose log it is, nobody needs to know
         for line in record.getMessage().splitlines():
-            click.echo(f"{record.name}: {line}", err=True)
+            click.echo(f"{named}{line}", err=True)
 
 
 def warnings() -> None:

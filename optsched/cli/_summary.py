@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
+JUDGED = {
+    "proxy": "decided now, for the jobs that are known, and judged by the proxy of the paper:",
+    "realised": "what all jobs have cost in the end:",
+}
 MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
     "solver": "from the bound to the best schedule found offline",
@@ -37,6 +41,21 @@ def multiple(mean: float | None, low: float | None, high: float | None) -> str:
     if mean is None or mean != mean:
         return ""
     return f"{mean:.3g}" + (f" ({low:.3g} to {high:.3g})" if low is not None and low == low else "")
+
+
+def show_summaries(out: Console, table: pd.DataFrame) -> None:
+    """A table of what is judged alike: of a snapshot's proxy, and of what all jobs have cost."""
+    kinds = table["objective_kind"]
+    if set(kinds.dropna()) != set(JUDGED):
+        show_summary(out, table)
+        return
+    own = kinds.fillna(kinds.groupby(table["name"]).transform("first"))
+    own = own.fillna(table["kind"].map({"offline": "proxy"})).fillna("realised")  # of those that failed everywhere
+    for i, (kind, told) in enumerate(JUDGED.items()):
+        if i:
+            out.print()
+        say(out, told)
+        show_summary(out, table[own == kind])
 
 
 def show_summary(out: Console, table: pd.DataFrame) -> None:
@@ -74,9 +93,11 @@ def show_remarks(out: Console, table: pd.DataFrame) -> None:
     from optsched.rolling.loop import GUARDED
 
     table = table[table["objective"].notna()]
-    if {"proxy", "realised"} <= {*table["objective_kind"].dropna()}:
-        say(out, "of allocation, methods have a snapshot's proxy, of the jobs that are known, and policies what all have cost:")
-        say(out, "each has a bound of its own, and they are not to be compared")
+    judged = table["objective_kind"]
+    if set(judged.dropna()) == set(JUDGED):
+        names = ", ".join(dict.fromkeys(table["name"][judged == "proxy"]))
+        say(out, f"{names}: the proxy of a decision for the jobs that are known now, with a bound of its own, and not to be")
+        say(out, "compared with what all jobs have cost in the end, as of the others")
     for name, part in table.groupby("name", sort=False):
         if times := int(part["overruled"].fillna(0).sum()):
             decided, held = int(part["decisions"].fillna(0).sum()), int((part["overruled"] > 0).sum())

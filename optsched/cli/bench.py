@@ -133,6 +133,34 @@ def _folder(library: str | None) -> Path:
     raise OptschedError("no benchmark library came along; --library DIR says where one is")
 
 
+def _refused(method: str, problems: set[str]) -> set[str]:
+    """Families that a method is not for, or whose recorded values are not of what it plans: told, and left out.
+
+    Raises
+    ------
+    OptschedError
+        It is for none of them.
+    """
+    from optsched.methods import decides_now
+    from optsched.methods import method as named_method
+
+    refused: dict[str, OptschedError] = {}
+    for problem in sorted(problems):
+        try:
+            if not decides_now(named_method(method, problem)):
+                said = (
+                    f"{method} plans for jobs that are not known yet, and what is recorded of {problem} is what is decided now"
+                )
+                refused[problem] = OptschedError(said)
+        except OptschedError as error:
+            refused[problem] = error
+    if refused and len(refused) == len(problems):
+        raise next(iter(refused.values()))
+    for why in refused.values():
+        warn(f"left out: {why}")
+    return set(refused)
+
+
 def _run(
     entries: list[Entry], known: dict[str, Known], method: str, limit: float, workers: int, seed: int, store_file: str | None
 ) -> tuple[dict[str, Known], list[Finding], list[dict[str, object]]]:
@@ -141,7 +169,6 @@ def _run(
     from optsched.analysis.sweep.store import Store
     from optsched.analysis.sweep.trial import Trial
     from optsched.cli._recipe import built
-    from optsched.methods import method as named_method
     from optsched.workers import workers as hired
 
     with tempfile.TemporaryDirectory(prefix="optsched-bench-") as place:
@@ -150,8 +177,9 @@ def _run(
             with live("bench") as tell:
                 recipes = [entry.recipe for entry in entries]
                 named = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances made"))
-                for problem in {identity.problem for identity in named}:
-                    named_method(method, problem)  # a wrong name ends here, not in a row each
+                refused = _refused(method, {identity.problem for identity in named})  # a wrong name ends here
+                pairs = [pair for pair in zip(entries, named, strict=True) if pair[1].problem not in refused]
+                named = [identity for _, identity in pairs]
                 trials = [Trial(i.recipe, i.sha256, "offline", method, {}, seed, limit) for i in named]
                 sweep(store, trials, named, built, crew, lambda tally: tell(f"{tally.kept + tally.done} of {tally.total}"))
             rows = {row["key"]: row for row in store.rows()}
@@ -159,7 +187,7 @@ def _run(
             crew.close()
             store.close()
     found, findings, shown = {}, [], []
-    for entry, identity, trial in zip(entries, named, trials, strict=True):
+    for (entry, identity), trial in zip(pairs, trials, strict=True):
         row = rows[trial.key]
         now, told = judged(entry, identity, row, limit, known.get(entry.name))
         findings += told

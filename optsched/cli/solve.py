@@ -222,6 +222,8 @@ def _start(instances: list[Instance], start_file: str) -> Result | Schedule:
         raise InputError(start_file, "problem", f"is {start.problem}, the instance is {instances[0].problem}")
     if start.schedule is None:
         raise InputError(start_file, "schedule", "is null, there is nothing to start from")
+    if start.instance.sha256 != instances[0].sha256:
+        warn(f"note: {_input.shown(start_file)} is a result of another instance, {start.instance.name!r}")
     return start
 
 

@@ -163,7 +163,7 @@ def _duration(seconds: float) -> str:
 
 def _report(table: pd.DataFrame, targets: list[Path], as_json: bool) -> int:
     """Write and show the rows; 1 where some failed, which are told."""
-    from optsched.cli._summary import show_loss, show_summary
+    from optsched.cli._summary import show_loss, show_summaries
 
     for target in targets if len(table) else ():
         write_table(table, target)
@@ -171,7 +171,7 @@ def _report(table: pd.DataFrame, targets: list[Path], as_json: bool) -> int:
         click.echo(records(table))
     elif len(table):
         out = console()
-        show_summary(out, table)
+        show_summaries(out, table)
         show_loss(out, table)
         for target in targets:
             say(out, f"{len(table):,} rows written to {target}")

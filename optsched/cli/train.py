@@ -13,7 +13,7 @@ from optsched.cli._live import live
 from optsched.cli._output import tried
 from optsched.cli._verbs import Group
 from optsched.rl.learners import lessons
-from optsched.rl.lesson import Lesson
+from optsched.rl.lesson import TOY, Lesson
 
 FORECAST = "Which forecasts of carbon it sees, as in `replay`."
 AT_LEAST_1 = click.IntRange(min=1)
@@ -25,11 +25,13 @@ def command() -> None:
 
     Needs the extra: pip install 'optsched[rl]'. FILE.npz holds the best weights on validation so far, with their card. Beside
     it training keeps FILE.curve.csv, a row a turn, and FILE.checkpoint, from which --resume goes on after Ctrl-C, a kill or a
-    power cut. The scenario `toy` learns in half a minute.
+    power cut. `--scenario toy` is a first try of a minute or two.
     """
 
 
 def _trainer(name: str, lesson: Lesson) -> click.Command:
+    default = f"{lesson.steps:,}, of {TOY} {lesson.steps_on(TOY):,}"
+
     @click.command(name)
     @click.option("--scenario", type=click.Choice(lesson.scenarios), default=lesson.scenarios[0], show_default=True)
     @click.option(
@@ -41,7 +43,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         help=f"An instance of {lesson.problem} to learn from, in place of a scenario; more than once for more.",
     )
     @click.option("--forecast", default=lesson.forecast, show_default=True, hidden=lesson.forecast is None, help=FORECAST)
-    @click.option("--steps", type=AT_LEAST_1, default=lesson.steps, show_default=True, help="Decisions to train for.")
+    @click.option("--steps", "wanted", type=AT_LEAST_1, help=f"Decisions to train for. [default: {default}]")
     @click.option("--every", type=AT_LEAST_1, default=lesson.every, show_default=True, help="Steps between validations.")
     @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
     @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside the output.")
@@ -51,7 +53,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         scenario: str,
         instances: tuple[str, ...],
         forecast: str | None,
-        steps: int,
+        wanted: int | None,
         every: int,
         seed: int,
         resume: bool,
@@ -66,6 +68,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
             raise click.UsageError("--instance is in place of a --scenario: give one of the two")
         if lesson.forecast is None and forecast is not None:
             raise click.UsageError(f"{name} takes no --forecast")
+        steps = wanted or lesson.steps_on(TOY if not instances and scenario == TOY else "")
         given = [_input.instance(file) for file in instances]
         learning = learner(name, scenario, given, seed, forecast)
         told = ", ".join(f"{instance.name} ({instance.sha256[:8]})" for instance in given)
@@ -86,6 +89,8 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         ended = "" if learning.steps >= steps else f"stopped after {learning.steps:,} of {steps:,} steps, --resume goes on; "
         if before >= steps:
             ended = f"nothing more was learned: {before:,} steps had been, --steps larger than that goes on; "
+        if not card.best:
+            ended += "no validation was better than before any training: the file has the first weights; "
         click.echo(
             f"{output}: {ended}best validation {best:.5g} ({lesson.score}) after {card.best:,} steps, "
             f"{first:.5g} before any; {Path(curve_of(output)).name} has the curve",

@@ -186,9 +186,8 @@ class Checkpoint:
         for key in self.header | found:
             ours, theirs = self.header.get(key), found.get(key)
             if ours != theirs:
-                raise InputError(
-                    self.folder / HEADER, key, f"the checkpoint was made with {shown(theirs)}, this is {shown(ours)}"
-                )
+                was, now = ("no such setting" if value is None else shown(value) for value in (theirs, ours))
+                raise InputError(self.folder / HEADER, key, f"the checkpoint was made with {was}, this is {now}")
 
     def _read(self, data: bytes) -> list[dict[str, object]]:
         """The whole lines of a log; half a line at its end is what a kill leaves."""

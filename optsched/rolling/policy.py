@@ -143,14 +143,14 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
     ------
     OptschedError : the family has no replay.
     """
-    from optsched.methods import bounding
+    from optsched.methods import bounding, decides_now
     from optsched.methods import heuristics as heuristics_of
     from optsched.rolling.horizon import RollingHorizon
     from optsched.rolling.online import online_of
 
     own, heuristics = online_of(problem).policies, heuristics_of(problem)
     found = {name: heuristic_policy(name, construct) for name, construct in heuristics.items()} | dict(own)
-    planners = [name for name, made in bounding(problem).items() if getattr(made, "decides_now", True)]
+    planners = [name for name, made in bounding(problem).items() if decides_now(made)]
     rolling = {f"rolling:{name}": partial(RollingHorizon, problem, name) for name in (*planners, *heuristics)}
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
@@ -162,7 +162,7 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
     ------
     OptschedError : no such policy, or it does not take the settings.
     """
-    from optsched.methods import method
+    from optsched.methods import bounding, decides_now, method
     from optsched.rolling.foreign import foreign_policy
     from optsched.rolling.horizon import RollingHorizon
     from optsched.rolling.online import online_of
@@ -182,6 +182,11 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
         return foreign_policy(problem, name, named(reference), settings)
     if is_reference(name) and word != "rolling":
         return foreign_policy(problem, name, named(name, typed=True), settings)
+    if not decides_now(bounding(problem).get(name.removeprefix("rolling:"))):
+        plan = name.removeprefix("rolling:")
+        raise OptschedError(
+            f"{plan} plans with jobs that nobody knows of yet: as a method it is what policies are held against"
+        )
     usable = [*known]
     for word, reference in (foreign | solvers).items():
         with skipping(f"policy {word!r}"):  # what cannot be loaded is no help

@@ -214,10 +214,23 @@ def test_a_method_of_one_family_among_several(examples: Path, tmp_path: Path) ->
 
 
 def test_proxies_and_what_was_realised_are_told_apart(examples: Path) -> None:
-    words = "they are not to be compared"
-    both = run("compare", str(examples / "armida.json"), "--methods", "greedy", "--policies", "fifo")
+    words = "greedy: the proxy of a decision for the jobs that are known now"
+    both = run("compare", str(examples / "armida.json"), "--methods", "greedy,offline-plan", "--policies", "fifo")
     assert words in both.stdout
     assert words not in run("compare", str(examples / "armida.json"), "--policies", "fifo,edf").stdout
+    several = run("compare", *files_of_two(examples), "--methods", "greedy,offline-plan", "--policies", "fifo").stdout
+    decided, realised = several.index("decided now"), several.index("what all jobs have cost in the end:")
+    assert decided < several.index("greedy", decided) < realised < several.index("offline-plan", realised)
+    assert "fifo" in several[realised:]
+    assert "greedy" not in several[realised:].split("greedy: the proxy")[0]
+
+
+def files_of_two(examples: Path) -> list[str]:
+    """Two allocation instances."""
+    other = examples / "allocation-two.json"
+    made = run("generate", "andreas-1", "--nodes", "2", "--jobs", "6", "--all-submitted", "-o", other)
+    assert made.returncode == 0, made.stderr
+    return [str(examples / "armida.json"), str(other)]
 
 
 def test_a_copy_counts_once(examples: Path, tmp_path: Path) -> None:

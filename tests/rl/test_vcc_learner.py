@@ -97,5 +97,5 @@ def test_what_cannot_be_learned_from() -> None:
 
 def test_without_data_there_is_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPTSCHED_DATA", str(tmp_path))
-    with pytest.raises(OptschedError, match="--scenario synthetic needs none"):
+    with pytest.raises(OptschedError, match="--scenario synthetic, --scenario toy and --instance need none"):
         ppo("months", (), 0)

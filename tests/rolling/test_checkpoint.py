@@ -253,7 +253,7 @@ DAMAGES: list[tuple[str, str, Callable[[bytes], bytes], str]] = [
     ("header.json", "list", lambda whole: b"[]", "expected a JSON object"),
     ("header.json", "format", edited("format", "optsched-checkpoint/9"), 'format: expected "optsched-checkpoint/2"'),
     ("header.json", "version", edited("optsched", "0.0.9"), 'optsched: the checkpoint was made with "0.0.9", this is'),
-    ("header.json", "more", edited("more", 1), "more: the checkpoint was made with 1, this is null"),
+    ("header.json", "more", edited("more", 1), "more: the checkpoint was made with 1, this is no such setting"),
     ("log.jsonl", "empty", lambda whole: b"", "has 0 bytes, the state was made with at least"),
     ("log.jsonl", "rubbish", lambda whole: b"rubbish\n" + whole, "line 1: is no JSON object"),
     ("log.jsonl", "appended", lambda whole: whole + b"rubbish\n", "is no JSON object"),

@@ -9,12 +9,13 @@ from optsched.allocation import Model
 from optsched.analysis.across import compare_all
 from optsched.analysis.loss import loss
 from optsched.decomposition.allocation import clairvoyant
+from optsched.decomposition.allocation.alone import lonely_bound
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.events import Events
 from optsched.instances.generators import andreas
 from optsched.referee import evaluate
-from optsched.rolling.allocation.offline import offline_plan
+from optsched.rolling.allocation.offline import PlanSearch, offline_plan
 from optsched.rolling.allocation.offline_method import OfflinePlan
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
@@ -90,6 +91,35 @@ def test_as_a_method_it_has_a_certificate() -> None:
     assert soon.schedule is not None
 
 
+def test_a_gap_ends_it() -> None:
+    """As soon as the plan is that close to the floor; told as every method tells it."""
+    instance = andreas(2, 3, jobs=12, rate="mixed", seed=1)
+    found = OfflinePlan(generations=10**6)(instance, stop=Stop(gap=0.9))
+    assert found.termination == "gap_limit"
+    assert found.gap is not None
+    assert found.gap <= 0.9
+
+
+def test_its_parts_end_where_time_is_out() -> None:
+    """What is cut off counts for nothing; the search goes on as if it had not been tried."""
+    instance = andreas(1, 3, jobs=12, rate="high", seed=4)
+    search, whole = PlanSearch(instance, seed=1), PlanSearch(instance, seed=1)
+    calls = iter([True, True, False])
+    assert not search.advance(lambda: next(calls))
+    assert search.history(lambda: False) is None
+    assert search.history(most=1) is not None
+    assert search.advance()
+    assert whole.advance()
+    assert search.history() == whole.history()
+    assert clairvoyant(instance, lambda: False) == lonely_bound(instance) <= clairvoyant(instance)
+
+
+def test_a_start_of_another_kind_is_told() -> None:
+    instance = andreas(1, 2, jobs=4, all_submitted=True, seed=0)
+    with pytest.raises(OptschedError, match=r"AllocationSchedule \(of assignments\), .* AllocationHistory \(of runs\)"):
+        optsched.solve(instance, method="offline-plan", start=optsched.solve(instance, method="greedy"))
+
+
 def test_it_is_the_offline_end_of_a_loss() -> None:
     """What a policy loses splits into what it did not know and what it did not decide well."""
     instance = andreas(1, 3, jobs=12, rate="high", seed=4)
@@ -103,5 +133,6 @@ def test_it_is_the_offline_end_of_a_loss() -> None:
 def test_nobody_carries_it_out_online() -> None:
     """A policy sees what is there; a plan of all that will come is none."""
     assert "rolling:offline-plan" not in policies("allocation")
-    with pytest.raises(OptschedError, match="rolling:offline-plan"):
-        replay(waiting_pays(), "rolling:offline-plan")
+    for name in ("rolling:offline-plan", "offline-plan"):
+        with pytest.raises(OptschedError, match="offline-plan plans with jobs that nobody knows of yet"):
+            replay(waiting_pays(), name)

@@ -371,7 +371,7 @@ def test_gap_words_follow_the_gap() -> None:
 
 
 def test_start_of_another_family_is_refused() -> None:
-    with pytest.raises(OptschedError, match="the start is a GeoSchedule, deferrable needs a DeferrableSchedule"):
+    with pytest.raises(OptschedError, match=r"the start is of class GeoSchedule .* starts from DeferrableSchedule"):
         optsched.solve(osdec(jobs=3, horizon=12), start=optsched.solve(tiny.geo(1), "greedy"))
 
 

@@ -6,6 +6,8 @@ prices give better work. What counts is not the program but what the best prices
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -24,23 +26,27 @@ STAY = 0.5  # of the best prices so far, against the program's (Wentges smoothin
 ROUNDING = 1e-9  # of the parts' sum: float64 sums are far more exact
 
 
-def shared_bound(instance: AllocationInstance, slots: int = SLOTS, iterations: int = ITERATIONS) -> float:
+def shared_bound(
+    instance: AllocationInstance, slots: int = SLOTS, iterations: int = ITERATIONS, spare: Callable[[], bool] | None = None
+) -> float:
     """A bound on the realised cost of whoever knows everything: GPU time by slot is shared, work may be spread at will.
 
     Parameters
     ----------
     slots, iterations
         At most; fewer slots for many jobs.
+    spare
+        Whether there is time for another iteration.
     """
     ways = len(instance.jobs) * max(FEW, sum(c.gpus for c in instance.node_classes))
     count = min(slots, int(WORK / max(1, ways)))
     if not instance.jobs or not instance.nodes or count < LEAST:
         return 0.0
-    return raised(SpreadRelaxation(instance, _edges(instance, count)), iterations)[0]
+    return raised(SpreadRelaxation(instance, _edges(instance, count)), iterations, spare)[0]
 
 
-def raised(relaxed: SpreadRelaxation, iterations: int) -> tuple[float, Floats]:
-    """The best bound that is found, and the prices that prove it, shape (K, T)."""
+def raised(relaxed: SpreadRelaxation, iterations: int, spare: Callable[[], bool] | None = None) -> tuple[float, Floats]:
+    """The best bound that is found while there is time, and the prices that prove it, shape (K, T)."""
     jobs, room = len(relaxed.weight), relaxed.room
     best, center = 0.0, np.zeros(room.shape)
     if not jobs:
@@ -51,6 +57,8 @@ def raised(relaxed: SpreadRelaxation, iterations: int) -> tuple[float, Floats]:
     program.add(relaxed.never / cost, sp.csr_array(sp.hstack([own, sp.csr_array((jobs, room.size))])))
     trial = center
     for _ in range(iterations):
+        if spare is not None and not spare():
+            break
         found = relaxed(trial)
         parts = np.append(found.least, -trial * room)
         proven = float(parts.sum() - ROUNDING * np.abs(parts).sum())

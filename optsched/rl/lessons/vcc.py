@@ -22,15 +22,17 @@ LESSONS = {
         ("months", "synthetic", "toy"),
         "fitted",
         "share of what `uncapped` costs that is saved",
+        toy=60_000,
     ),
     "vcc-sac": Lesson(
         "optsched.rolling.vcc.lessons:sac",
         "vcc",
-        "SAC of Stable-Baselines3: the same, from a replay buffer.",
+        "SAC of Stable-Baselines3: the decision of vcc-ppo, learned from a replay buffer.",
         1_500_000,
         20_160,
         ("months", "synthetic", "toy"),
         "fitted",
         "share of what `uncapped` costs that is saved",
+        toy=60_000,
     ),
 }

@@ -9,10 +9,8 @@ strategy searches them, all children of a generation played out at once.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice, repeat
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from optsched.errors import OptschedError
 from optsched.heuristics.allocation.nodes import Nodes
 from optsched.heuristics.allocation.priced import Bidding, priced_dispatch
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.referee import evaluate
@@ -60,25 +58,71 @@ def offline_plan(instance: AllocationInstance, generations: int = 150, seed: int
     ------
     OptschedError : something goes wrong in the instance (`events`), or a job can run nowhere.
     """
-    *_, found = islice(plans(instance, seed), generations + 1)
-    return found()
+    search = PlanSearch(instance, seed)
+    for _ in range(1 + generations):
+        search.advance()
+    found = search.history()
+    assert found is not None  # no clock
+    return found
 
 
-def plans(instance: AllocationInstance, seed: int = 0) -> Iterator[Callable[[], AllocationHistory]]:
-    """The best history so far, made when it is called for, after each generation without end; see `offline_plan`."""
-    if instance.events is not None:
-        raise OptschedError("a plan made beforehand knows of no failures and cancellations: take the instance without events")
-    if not instance.jobs:
-        yield from repeat(AllocationSimulator(instance).history)
-    truth = _Truth(instance)
-    for bids in _search(truth, np.random.default_rng(seed)):
-        yield partial(_best_of, truth, bids)
+class PlanSearch:
+    """The search of `offline_plan`, whose parts end where the clock that they are given says so."""
 
+    def __init__(self, instance: AllocationInstance, seed: int = 0) -> None:
+        if instance.events is not None:
+            raise OptschedError(
+                "a plan made beforehand knows of no failures and cancellations: take the instance without events"
+            )
+        AllocationSimulator(instance)  # which refuses jobs that can run nowhere
+        self.instance, self._rng = instance, np.random.default_rng(seed)
+        self._truth = _Truth(instance) if instance.jobs else None
+        rules = RULES + KEEPING if instance.migration_cost_s else RULES
+        self._rules, self._spent = rules, np.zeros(0)
+        self._bids = [Bid(rule, np.zeros(len(instance.jobs))) for rule in rules]
 
-def _best_of(truth: _Truth, bids: Sequence[Bid]) -> AllocationHistory:
-    """The best of theirs, by the referee."""
-    histories = [_carried_out(truth, bid) for bid in bids]
-    return min(histories, key=lambda history: evaluate(truth.instance, history).objective)
+    def advance(self, spare: Callable[[], bool] | None = None) -> bool:
+        """Another generation, at first the rules as they are; False where time is out before its end: it counts for nothing."""
+        if self._truth is None:
+            return True
+        if not len(self._spent):
+            return self._played(self._bids, spare)
+        best = self._order()[:PARENTS]
+        self._bids, self._spent = [self._bids[i] for i in best], self._spent[best]
+        return self._played([self._child() for _ in range(CHILDREN)], spare)
+
+    def history(self, spare: Callable[[], bool] | None = None, most: int = PARENTS) -> AllocationHistory | None:
+        """The best of the best bids', by the referee; of as many as there is time for, None where there is for none."""
+        if self._truth is None:
+            return AllocationSimulator(self.instance).history()
+        found = []
+        for i in self._order()[:most]:
+            history = _carried_out(self._truth, self._bids[i], spare)
+            if history is None:
+                break
+            found.append(history)
+        return min(found, key=lambda history: evaluate(self.instance, history).objective, default=None)
+
+    def _order(self) -> Ints:
+        """The bids, the best first."""
+        return np.argsort(self._spent, kind="stable") if len(self._spent) else np.arange(len(self._bids))
+
+    def _played(self, bids: list[Bid], spare: Callable[[], bool] | None) -> bool:
+        """Play them out beside those that there are."""
+        assert self._truth is not None
+        spent = self._truth.playout(bids).run(self._truth.steps, spare=spare)
+        if spent is None:
+            return False
+        self._bids = bids if bids is self._bids else self._bids + bids
+        self._spent = np.append(self._spent, np.nan_to_num(spent, nan=np.inf))
+        return True
+
+    def _child(self) -> Bid:
+        rng, parents, jobs = self._rng, self._bids, len(self.instance.jobs)
+        parent = parents[0] if rng.random() < OF_THE_BEST else parents[rng.integers(len(parents))]
+        weights, anew = parent.weights.copy(), rng.choice(jobs, size=min(jobs, 1 + rng.geometric(FEW)), replace=False)
+        weights[anew] += rng.normal(0.0, SPREAD, len(anew))
+        return Bid(self._rules[rng.integers(len(self._rules))] if rng.random() < OTHER else parent.rule, weights)
 
 
 class _Truth:
@@ -102,43 +146,20 @@ class _Truth:
         return Playout(self.cluster, self.future, self.first_s, self.nothing, [bid.rule for bid in bids], lanes, weights)
 
 
-def _search(truth: _Truth, rng: np.random.Generator) -> Iterator[list[Bid]]:
-    """The best bids after each generation, the best first; at first those of the rules."""
-    rules, jobs = RULES + KEEPING if truth.instance.migration_cost_s else RULES, truth.jobs
-
-    def costs(bids: list[Bid]) -> Floats:
-        spent = truth.playout(bids).run(truth.steps)
-        assert spent is not None  # no clock
-        return np.nan_to_num(spent, nan=np.inf)
-
-    def child(parents: list[Bid]) -> Bid:
-        parent = parents[0] if rng.random() < OF_THE_BEST else parents[rng.integers(len(parents))]
-        weights, anew = parent.weights.copy(), rng.choice(jobs, size=min(jobs, 1 + rng.geometric(FEW)), replace=False)
-        weights[anew] += rng.normal(0.0, SPREAD, len(anew))
-        return Bid(rules[rng.integers(len(rules))] if rng.random() < OTHER else parent.rule, weights)
-
-    bids = [Bid(rule, np.zeros(jobs)) for rule in rules]
-    spent = costs(bids)
-    while True:
-        best = np.argsort(spent, kind="stable")[:PARENTS]
-        parents = [bids[i] for i in best]
-        yield parents
-        children = [child(parents) for _ in range(CHILDREN)]
-        bids, spent = parents + children, np.append(spent[best], costs(children))
-
-
-def _carried_out(truth: _Truth, bid: Bid) -> AllocationHistory:
-    """What the playout decides, on nodes with names; what follows its end, if anything, is the rule's."""
+def _carried_out(truth: _Truth, bid: Bid, spare: Callable[[], bool] | None) -> AllocationHistory | None:
+    """What the playout decides, on nodes with names; what follows its end, if anything, is the rule's. None out of time."""
     simulator, decisions = AllocationSimulator(truth.instance), list(truth.playout([bid]).decisions(truth.steps))
     when, last = [now for now, _ in decisions], -1
-    names = {job.id: j for j, job in enumerate(truth.instance.jobs)}
-    while (snapshot := simulator.snapshot()) is not None:
-        now = bisect_right(when, snapshot.now_s + NOW * max(1.0, snapshot.now_s)) - 1
+    while simulator.due():
+        if spare is not None and not spare():
+            return None
+        now = bisect_right(when, simulator.now_s + NOW * max(1.0, simulator.now_s)) - 1
         if now > last or simulator.running:
-            last, ways = now, decisions[now][1]
-            wanted = {job.id: int(ways[names[job.id]]) for job in snapshot.known_jobs}
-            simulator.apply(_packed(truth, simulator, {job: way for job, way in wanted.items() if way >= 0}))
-        else:  # rounding has left something of a job
+            last, known = now, np.array(simulator.known, dtype=int)
+            ways = decisions[now][1][known]
+            runs = zip(known[ways >= 0].tolist(), ways[ways >= 0].tolist(), strict=True)
+            simulator.apply(_packed(truth, simulator, {truth.instance.jobs[j].id: way for j, way in runs}))
+        elif (snapshot := simulator.snapshot()) is not None:  # rounding has left something of a job
             simulator.apply(priced_dispatch(snapshot, bidding=bid.rule))
     return simulator.history()
 

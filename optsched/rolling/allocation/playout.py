@@ -6,7 +6,7 @@ time when so many of its jobs have ended or come. Nodes have no names: jobs fit 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,6 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.packing import cost_of, nodes_needed
 from optsched.schedules.allocation import Assignment
-from optsched.stop import Spare
 
 DONE = 1e-9  # of a job's work
 ROUNDS = 4  # of a dispatch, in which jobs that found no room ask again
@@ -187,7 +186,7 @@ class Playout:
         self,
         steps: int,
         ends: int = 1,
-        spare: Spare | None = None,
+        spare: Callable[[], bool] | None = None,
         later: Bidding | None = None,
         after: int = 0,
         first: Ints | None = None,

@@ -80,7 +80,8 @@ def months(forecast: str) -> Weeks:
     """
     folder, rng = data(), np.random.default_rng(CASES_SEED)
     if folder is None:
-        raise OptschedError("the scenario months needs google2019 and moer in $OPTSCHED_DATA: --scenario synthetic needs none")
+        lacks = "the scenario months needs the folders google2019 and moer (docs/traces.md) where $OPTSCHED_DATA points"
+        raise OptschedError(f"{lacks}; --scenario synthetic, --scenario toy and --instance need none")
     given = drawn(TRAIN, MONTHS, rng, folder) + drawn(TRAIN, MIXED, rng, folder, mixed=True) + synthetic(SYNTHETIC, rng)
     made = f"; in training also {MIXED} weeks of its days in another order, and {SYNTHETIC} synthetic ones"
     foretold = CarbonForecast(Trained.load(file_of(PROBLEM, FORETELLS), KIND)).regression  # of the same months
