@@ -60,8 +60,9 @@ Examples:
       --resume -o history.json --log events.jsonl
 
 Policies: every heuristic of `optsched methods`, rolling (the recommended one of each family), rolling:METHOD
-for any method, and module:object for your own. A wrong name lists those of the family. Forecasts: perfect, persistence,
-yesterday (the same slot), noisy (or noisy:0.2, a relative error after a day that grows with the lead), fitted.
+for any method that decides about what is known, and module:object for your own. A wrong name lists those of the
+family. Forecasts: perfect, persistence, yesterday (the same slot), noisy (or noisy:0.2, a relative error after a day that
+grows with the lead), fitted.
 TIME is 90s, 5m, 1h30m, or seconds.
 """
 
