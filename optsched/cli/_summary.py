@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
+PLAIN = "plain"  # families whose decisions and histories are judged alike
 JUDGED = {
     "proxy": "decided now, for the jobs that are known, and judged by the proxy of the paper:",
     "realised": "what all jobs have cost in the end:",
+    PLAIN: "where the two are one:",
 }
 MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
@@ -46,15 +48,16 @@ def multiple(mean: float | None, low: float | None, high: float | None) -> str:
 def show_summaries(out: Console, table: pd.DataFrame) -> None:
     """A table of what is judged alike: of a snapshot's proxy, and of what all jobs have cost."""
     kinds = table["objective_kind"]
-    if set(kinds.dropna()) != set(JUDGED):
+    if not {"proxy", "realised"} <= set(kinds):
         show_summary(out, table)
         return
-    own = kinds.fillna(kinds.groupby(table["name"]).transform("first"))
-    own = own.fillna(table["kind"].map({"offline": "proxy"})).fillna("realised")  # of those that failed everywhere
-    for i, (kind, told) in enumerate(JUDGED.items()):
+    own = kinds.where(kinds.notna() | table["objective"].isna(), PLAIN)
+    own = own.fillna(own.groupby(table["name"]).transform("first"))  # what failed is beside what did not
+    own = own.fillna(table["kind"].map({"offline": "proxy", "online": "realised"}))
+    for i, kind in enumerate(kind for kind in JUDGED if (own == kind).any()):
         if i:
             out.print()
-        say(out, told)
+        say(out, JUDGED[kind])
         show_summary(out, table[own == kind])
 
 
@@ -94,7 +97,7 @@ def show_remarks(out: Console, table: pd.DataFrame) -> None:
 
     table = table[table["objective"].notna()]
     judged = table["objective_kind"]
-    if set(judged.dropna()) == set(JUDGED):
+    if {"proxy", "realised"} <= set(judged):
         names = ", ".join(dict.fromkeys(table["name"][judged == "proxy"]))
         say(out, f"{names}: the proxy of a decision for the jobs that are known now, with a bound of its own, and not to be")
         say(out, "compared with what all jobs have cost in the end, as of the others")
