@@ -30,7 +30,10 @@ def command() -> None:
 
 
 def _trainer(name: str, lesson: Lesson) -> click.Command:
-    default = f"{lesson.steps:,}, of {TOY} {lesson.steps_on(TOY):,}"
+    default, often = (
+        f"{usual:,}, of {TOY} {toy:,}"
+        for usual, toy in ((lesson.steps, lesson.steps_on(TOY)), (lesson.every, lesson.every_on(TOY)))
+    )
 
     @click.command(name)
     @click.option("--scenario", type=click.Choice(lesson.scenarios), default=lesson.scenarios[0], show_default=True)
@@ -44,7 +47,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
     )
     @click.option("--forecast", default=lesson.forecast, show_default=True, hidden=lesson.forecast is None, help=FORECAST)
     @click.option("--steps", "wanted", type=AT_LEAST_1, help=f"Decisions to train for. [default: {default}]")
-    @click.option("--every", type=AT_LEAST_1, default=lesson.every, show_default=True, help="Steps between validations.")
+    @click.option("--every", type=AT_LEAST_1, help=f"Steps between validations. [default: {often}]")
     @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
     @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside the output.")
     @click.option("-o", "--output", "--out", required=True, metavar="FILE.npz", type=click.Path(), help="The agent's weights.")
@@ -54,7 +57,7 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         instances: tuple[str, ...],
         forecast: str | None,
         wanted: int | None,
-        every: int,
+        every: int | None,
         seed: int,
         resume: bool,
         output: str,
@@ -68,7 +71,8 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
             raise click.UsageError("--instance is in place of a --scenario: give one of the two")
         if lesson.forecast is None and forecast is not None:
             raise click.UsageError(f"{name} takes no --forecast")
-        steps = wanted or lesson.steps_on(TOY if not instances and scenario == TOY else "")
+        where = "" if instances else scenario
+        steps, every = wanted or lesson.steps_on(where), every or lesson.every_on(where)
         given = [_input.instance(file) for file in instances]
         learning = learner(name, scenario, given, seed, forecast)
         told = ", ".join(f"{instance.name} ({instance.sha256[:8]})" for instance in given)

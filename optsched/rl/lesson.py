@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TOY = "toy"
+VALIDATIONS = 6  # on it
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,7 @@ class Lesson:
     def steps_on(self, scenario: str) -> int:
         """For how many decisions it is trained there, where nothing is asked for."""
         return min(self.toy, self.steps) if scenario == TOY else self.steps
+
+    def every_on(self, scenario: str) -> int:
+        """Decisions between two validations there, where nothing is asked for."""
+        return min(self.every, self.toy // VALIDATIONS) if scenario == TOY else self.every
