@@ -297,7 +297,7 @@ def test_axes_have_units_and_directions() -> None:
 def test_limits_end_it(examples: Path) -> None:
     instance = optsched.load(examples / "geo-small.json")
     seen: list[Any] = []
-    front = pareto(instance, gap="50%", progress=seen.append)
+    front = pareto(instance, gap="50%", time_limit=900, progress=seen.append)
     assert front.ended == "gap_limit"
     assert front.gap is not None
     assert front.gap <= 0.5

@@ -36,21 +36,22 @@ def real_time(part: str, number: int) -> DeferrableInstance:
 
 
 def toy(part: str, number: int) -> DeferrableInstance:
-    """Waves of three small jobs and a large one: those that must start at once or never, and those that have time.
+    """Waves of two small jobs, a large one and a short one, of which some must start at once or never, and some have time.
 
-    Which is which is drawn: neither the order, nor the size, but the window tells. Who starts the patient first loses the rest.
+    Which is which is drawn, and so is their order: the patient should wait, and of the urgent the largest goes first.
     """
     seed = SEEDS[part][number]
     rng = np.random.default_rng(seed)
     jobs = []
-    for wave in range(6):
-        at, patient = 4 * wave + int(rng.integers(0, 2)), bool(rng.integers(0, 2))
-        sizes = [1, 1, 1, 4] if rng.integers(0, 2) else [4, 1, 1, 1]
-        for k, cores in enumerate(sizes):
-            latest = at + 6 if (cores == 1) == patient else at
-            jobs.append(Job(id=f"{wave}.{k}", cores=cores, duration=2, earliest=at, latest=latest, submitted=at))
+    for wave in range(8):
+        at, patient = 4 * wave + int(rng.integers(0, 2)), ("small", "large", "none")[rng.integers(0, 3)]
+        sizes = [("small", 1, 2), ("small", 1, 2), ("large", 4, 2), ("short", 4, 1)]
+        for k, drawn in enumerate(rng.permutation(len(sizes))):
+            kind, cores, duration = sizes[drawn]
+            latest = at + 6 if kind == patient else at
+            jobs.append(Job(id=f"{wave}.{k}", cores=cores, duration=duration, earliest=at, latest=latest, submitted=at))
     return DeferrableInstance(
-        name=f"toy-s{seed}", slot_s=300, capacity=(4.0,) * 32, delay_penalty=0.1, overload_penalty=10, jobs=tuple(jobs)
+        name=f"toy-s{seed}", slot_s=300, capacity=(4.0,) * 40, delay_penalty=0.1, overload_penalty=10, jobs=tuple(jobs)
     )
 
 
