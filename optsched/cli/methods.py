@@ -69,6 +69,11 @@ def command(name: str | None, as_json: bool) -> None:
     if name is not None and not listed:
         listed = _foreign(name)
     if name is not None and not listed:
+        from optsched.registry import usable_families
+        from optsched.rolling.policy import no_method
+
+        for told in filter(None, (no_method(problem, name) for problem in usable_families())):
+            raise told
         raise OptschedError(f"no method {name!r}{meant(name, [method['name'] for method in _methods()])}")
     if as_json:
         click.echo(json.dumps(listed[0] if name is not None else _everything(listed)))

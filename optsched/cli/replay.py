@@ -203,6 +203,8 @@ def command(
     past = None if history is None else _input.instance(history)
     with aside(as_json):
         ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
+        if no_guard and not any(_guarded(instance, policy) for policy in ready):
+            warn(f"note: --no-guard changes nothing, {' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no guard")
     refuse_clashes((instance_file, history, events, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")
@@ -296,6 +298,14 @@ def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
     if found is None and asked:
         raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
     return found
+
+
+def _guarded(instance: Instance, policy: Prepared) -> bool:
+    """Whether a rule would stand in for it, had nobody said otherwise."""
+    from optsched.rolling.loop import prepared
+    from optsched.rolling.policy import Guarded
+
+    return isinstance(prepared(instance, policy.name, replace(policy.settings, guard=None)).policy, Guarded)
 
 
 def _teller(lines: io.StringIO) -> Tell:

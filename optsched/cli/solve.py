@@ -23,6 +23,7 @@ from optsched.interrupts import asked, keeping
 
 if TYPE_CHECKING:
     from optsched.instances import Instance
+    from optsched.methods import Method
     from optsched.monitor import Progress
     from optsched.result import Result
     from optsched.schedules.base import Schedule
@@ -39,17 +40,12 @@ Examples:
 
 
 class How(TypedDict, total=False):
-    """What every instance of a batch is solved with."""
+    """What every instance of a batch is solved with, the method apart."""
 
-    method: str | None
-    backend: str | None
-    formulation: str | None
     time_limit: float | None
     gap: float | None
-    threads: int | None
     seed: int
     start: Result | Schedule | None
-    options: dict[str, str]
 
 
 @click.command("solve", epilog=EPILOG, no_args_is_help=True)
@@ -115,14 +111,16 @@ def command(
     Ctrl-C and SIGTERM stop the solver and keep the best schedule so far (exit codes 130 and 143); a second one leaves at once.
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
+    from optsched.methods import method as named
     from optsched.stop import Stop
 
     Stop(seconds=time_limit, gap=0.0 if gap is None else gap)  # what cannot be is told before anything is read
     _input.once(*files, start_file)
-    how: How = {"method": method, "backend": backend, "formulation": formulation, "threads": threads, "seed": seed}
-    how |= {"time_limit": time_limit, "gap": gap, "options": dict(_pair(option) for option in options)}
+    how: How = {"time_limit": time_limit, "gap": gap, "seed": seed}
+    taken = dict(_pair(option) for option in options)
     if scheduler is not None:
-        how |= {"method": method or "decomposition", "options": {**how["options"], "scheduler": scheduler}}
+        method, taken = method or "decomposition", {**taken, "scheduler": scheduler}
+    configured = {"backend": backend, "formulation": formulation, "threads": threads, "options": taken}
     if verbose:
         log_to_stderr()
     instances, failed = _loaded(files)
@@ -134,12 +132,14 @@ def command(
     out = console()
     results: dict[str, Result] = {}
     for (file, instance), target in zip(instances.items(), targets, strict=True):
-        if not (quiet or as_json):
-            show_header(out, instance)
         with keeping():
             try:
                 with aside(as_json):
-                    result = _solve(instance, quiet or verbose, how)
+                    chosen = named(method, instance.problem, **configured)
+                if not (quiet or as_json):
+                    show_header(out, instance)
+                with aside(as_json):
+                    result = _solve(instance, chosen, quiet or verbose, how)
             except OptschedError as error:
                 if not several:
                     raise
@@ -194,7 +194,7 @@ def _loaded(files: tuple[str, ...]) -> tuple[dict[str, Instance], bool]:
     return found, len(found) < len(set(files))
 
 
-def _solve(instance: Instance, silent: bool, how: How) -> Result:
+def _solve(instance: Instance, method: Method[Instance], silent: bool, how: How) -> Result:
     import optsched
     from optsched.result import relative_gap
 
@@ -207,7 +207,7 @@ def _solve(instance: Instance, silent: bool, how: How) -> Result:
                 f"bound {number(progress.bound)}   gap {percent(gap)}"
             )
 
-        return optsched.solve(instance, progress=None if silent else told, **how)
+        return optsched.solve(instance, method, progress=None if silent else told, **how)
 
 
 def _start(instances: list[Instance], start_file: str) -> Result | Schedule:

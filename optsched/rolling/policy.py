@@ -155,6 +155,15 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
 
+def no_method(problem: str, name: str) -> OptschedError | None:
+    """What to tell who takes a policy of a family for a method; None where there is no such policy."""
+    try:
+        known = name in policies(problem)
+    except OptschedError:  # it has no replay
+        return None
+    return OptschedError(f"{name} is a policy, no method: `optsched replay --policy {name}` plays it") if known else None
+
+
 def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Schedule]:
     """The policy of that name: one of the family, one that a plug-in adds, ``module:object``, or a plan by any such method.
 

@@ -104,3 +104,4 @@ def test_a_guard_that_was_never_needed_is_in_the_table(tmp_path: Path) -> None:
     assert "overruled" in shown
     assert "let a rule decide" not in shown
     assert "overruled" not in run("replay", file, "--policy", "osdec", "--no-guard").stdout
+    assert "note: --no-guard changes nothing, fifo has no guard" in run("replay", file, "--policy", "fifo", "--no-guard").stderr
