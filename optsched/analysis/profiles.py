@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter
 
 from optsched.analysis.convergence import trace_of
 from optsched.analysis.marks import BLUE, GREEN, LEGEND, ORANGE, PURPLE, SKY, VERMILLION
-from optsched.analysis.statistics import by_instance, performance_profile
+from optsched.analysis.statistics import by_instance, judged_alike, performance_profile
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.result import Result, relative_gap
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LEAST_GAP = 1e-6  # on a logarithmic axis what is less is drawn there
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#8C6D31")
+JUDGED = {"proxy": "judged by the proxy", "realised": "judged by what was realised", "plain": "where the two are one"}
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -36,17 +37,25 @@ def draw_profile(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table
-        As `compare` and sweeps return it.
+        As `compare` and sweeps return it; what is judged by a proxy and what was realised have rows of axes of their own.
 
     Raises
     ------
     OptschedError
         No row has a gap.
     """
-    gaps = by_instance(table)
-    if gaps.empty or gaps.isna().all(axis=None):
+    parts = {kind: part for kind, part in judged_alike(table).items() if part["gap"].notna().any()}
+    if not parts:
         raise OptschedError("a profile needs the gap of at least one row")
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = Figure(figsize=(11, 4.2 * len(parts)), layout="constrained")
+    for figures, (kind, part) in zip(figure.subfigures(len(parts), 1, squeeze=False).ravel(), parts.items(), strict=True):
+        _draw_alike(figures, part, f", {JUDGED[kind]}" if len(parts) > 1 else "")
+    return figure
+
+
+def _draw_alike(figure: SubFigure, table: pd.DataFrame, judged: str) -> None:
+    """Both profiles of rows whose gaps can be compared."""
+    gaps = by_instance(table)
     left, right = figure.subplots(1, 2)
     times = performance_profile(table, "seconds")
     most = max(float(gaps.max(axis=None)), 10 * LEAST_GAP)
@@ -68,8 +77,8 @@ def draw_profile(table: pd.DataFrame) -> Figure:
     left.set_ylabel("share of the instances")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=min(6, gaps.shape[1]), fontsize=8)
     count = len(gaps)
-    figure.suptitle(f"performance profiles over {count} instance{'s' * (count != 1)} (mean over seeds)", fontsize=10)
-    return figure
+    title = f"performance profiles over {count} instance{'s' * (count != 1)} (mean over seeds){judged}"
+    figure.suptitle(title, fontsize=10)
 
 
 def _steps(axes: Axes, at: Floats, share: Floats, first: float, last: float, name: str, number: int) -> None:
@@ -94,7 +103,7 @@ def draw_gaps_over_time(table: pd.DataFrame, results: Sequence[Result]) -> Figur
         No method has a trace and a bound.
     """
     bounds = {
-        (row["sha256"], row["objective_kind"]): row["bound"]
+        (row["sha256"], kind if isinstance(kind := row["objective_kind"], str) else None): row["bound"]  # None may be a NaN
         for row in table.to_dict("records")
         if row["bound"] is not None and row["bound"] == row["bound"]
     }

@@ -24,7 +24,30 @@ LEVEL = 0.95
 LEAST = 3  # instances that an interval needs
 WHOLE = 1.0  # a gap that counts as all there is: an objective near nothing would be all of the mean
 ALIKE = ("sense", "objective_kind")  # of rows whose objectives may be divided by each other
+PLAIN = "plain"  # families whose decisions and histories are judged alike
+KINDS = ("proxy", "realised", PLAIN)
 TIED = 1e-9  # of a gap: closer ones share their rank
+
+
+def judged_alike(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows whose gaps can be compared: of a snapshot's proxy, of what all jobs have cost, and where the two are one.
+
+    Parameters
+    ----------
+    table
+        As `compare` and sweeps return it.
+
+    Returns
+    -------
+    By kind; the whole as ``plain`` where not both of the first two are there.
+    """
+    kinds = table["objective_kind"]
+    if not {"proxy", "realised"} <= set(kinds):
+        return {PLAIN: table}
+    own = kinds.where(kinds.notna() | table["objective"].isna(), PLAIN)
+    own = own.fillna(own.groupby(table["name"]).transform("first"))  # what failed is beside what did not
+    own = own.fillna(table["kind"].map({"offline": "proxy", "online": "realised"}))
+    return {kind: table[own == kind] for kind in KINDS if (own == kind).any()}
 
 
 def by_instance(table: pd.DataFrame, value: str = "gap") -> pd.DataFrame:

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
-PLAIN = "plain"  # families whose decisions and histories are judged alike
-JUDGED = {
+JUDGED = {  # kinds of `judged_alike`
     "proxy": "decided now, for the jobs that are known, and judged by the proxy of the paper:",
     "realised": "what all jobs have cost in the end:",
-    PLAIN: "where the two are one:",
+    "plain": "where the two are one:",
 }
 MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
@@ -47,18 +46,15 @@ def multiple(mean: float | None, low: float | None, high: float | None) -> str:
 
 def show_summaries(out: Console, table: pd.DataFrame) -> None:
     """A table of what is judged alike: of a snapshot's proxy, and of what all jobs have cost."""
-    kinds = table["objective_kind"]
-    if not {"proxy", "realised"} <= set(kinds):
-        show_summary(out, table)
-        return
-    own = kinds.where(kinds.notna() | table["objective"].isna(), PLAIN)
-    own = own.fillna(own.groupby(table["name"]).transform("first"))  # what failed is beside what did not
-    own = own.fillna(table["kind"].map({"offline": "proxy", "online": "realised"}))
-    for i, kind in enumerate(kind for kind in JUDGED if (own == kind).any()):
+    from optsched.analysis.statistics import judged_alike
+
+    parts = judged_alike(table)
+    for i, (kind, part) in enumerate(parts.items()):
         if i:
             out.print()
-        say(out, JUDGED[kind])
-        show_summary(out, table[own == kind])
+        if len(parts) > 1:
+            say(out, JUDGED[kind])
+        show_summary(out, part)
 
 
 def show_summary(out: Console, table: pd.DataFrame) -> None:

@@ -10,10 +10,9 @@ import click
 
 from optsched.cli import _input, _known
 from optsched.cli._durations import DURATION, GAP
-from optsched.cli._frames import refuse_parquet_without_engine, write_table
+from optsched.cli._frames import table_tried, write_table
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
-from optsched.cli._output import tried
 from optsched.cli._picture import FORMATS, picture, save
 from optsched.cli._show import console, number, percent, show_header
 from optsched.cli._streams import aside
@@ -120,8 +119,7 @@ def _paths(outputs: tuple[str, ...], file: str) -> list[Path]:
         if output.endswith(FORMATS):
             found.append(picture(output, inputs=[file]))
         elif output.endswith(TABLES):
-            refuse_parquet_without_engine(output)
-            found.append(tried(output, inputs=[file]))
+            found.append(table_tried(output, [file]))
         else:
             raise InputError(output, "", f"a front goes to a file that ends in {', '.join((*FORMATS, *TABLES))}")
     return found

@@ -11,6 +11,7 @@ import click
 
 from optsched.cli import _input
 from optsched.cli._durations import DURATION
+from optsched.cli._frames import refuse_ours
 from optsched.cli._lines import say
 from optsched.cli._live import live
 from optsched.cli._output import JSON, tried
@@ -82,6 +83,8 @@ def command(
     drawn = read_seeds(seeds)
     files = [_files(patterns) for patterns in (train_files, test_files)]
     target = None if output is None else tried(output, inputs=[*files[0], *files[1]], ends=JSON)
+    if target is not None:
+        refuse_ours(str(target))
     train, test = ([_input.instance(file) for file in part] for part in files)
     with aside(as_json):
         _known(name, online, train[0])

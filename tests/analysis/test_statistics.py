@@ -13,6 +13,7 @@ from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
 from optsched.analysis.statistics import by_instance, interval, labels, performance_profile, summary
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
+from optsched.instances.generators import andreas
 from optsched.result import Result
 from tests.oracle import tiny
 
@@ -166,6 +167,16 @@ def test_many_instances_and_seeds() -> None:
     assert steps["solver"].iloc[0] + steps["online", "rolling"] + steps["forecast", "rolling"] == pytest.approx(noisy)
     assert len(draw_profile(found).axes) == 2
     assert draw_gaps_over_time(found, results).axes
+
+
+def test_pictures_keep_apart_what_is_judged_differently() -> None:
+    """And lose no run of a family that has no proxy, where another family has one."""
+    instances: list[Instance] = [tiny.deferrable(1), tiny.deferrable(2), andreas(nodes=2, jobs=4)]
+    results: list[Result] = []
+    found = compare_all(instances, ["exact"], ["rolling"], keep=results.append)
+    assert len(draw_profile(found).subfigs) == 3
+    (line,) = draw_gaps_over_time(found, [result for result in results if result.method == "exact"]).axes[0].lines
+    assert line.get_label() == "exact (3)"
 
 
 def test_an_interval_of_gaps_is_one_of_gaps() -> None:

@@ -139,6 +139,10 @@ def test_outputs_never_replace_what_is_read(cases: Path, tmp_path: Path) -> None
     kept = train.read_bytes()
     tuned = run("tune", "constant", "--train", train, "--test", test, "--trials", 1, "-o", train)
     assert (tuned.returncode, train.read_bytes()) == (2, kept)
+    other = tmp_path / "other.json"
+    other.write_bytes(kept)
+    assert run("tune", "constant", "--train", train, "--test", test, "--trials", 1, "-o", other).returncode == 2
+    assert other.read_bytes() == kept
     (tmp_path / "g.toml").write_text(f'methods = ["greedy"]\n[[instances]]\nfiles = "{train}"\n')
     swept = run("sweep", tmp_path / "g.toml", "--workers", "1", "-o", train)
     assert (swept.returncode, train.read_bytes()) == (2, kept)

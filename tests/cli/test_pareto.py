@@ -71,6 +71,8 @@ def test_an_input_is_not_written_over(examples: Path, tmp_path: Path) -> None:
     mine = tmp_path / "x.json"
     mine.write_bytes((examples / "geo-small.json").read_bytes())
     assert "is a file that is read here" in one_line(run("pareto", mine, "-o", mine))
+    assert "is an instance or a result file" in one_line(run("pareto", examples / "armida.json", "-o", mine))
+    assert mine.read_bytes() == (examples / "geo-small.json").read_bytes()
 
 
 def test_interrupted_with_the_points_so_far(examples: Path, tmp_path: Path) -> None:

@@ -46,3 +46,13 @@ def dies_once(instance: Instance) -> DeferrableSchedule:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return nothing(instance)
+
+
+class Breaks:
+    """A policy that raises at every decision."""
+
+    def reset(self, seed: int) -> None:
+        """Nothing to forget."""
+
+    def decide(self, snapshot: Instance) -> DeferrableSchedule:
+        raise ValueError("no idea")

@@ -78,6 +78,17 @@ def test_what_fails_is_a_row(tmp_path: Path, crew: Workers) -> None:
     store.close()
 
 
+def test_a_policy_that_a_rule_stood_in_for_has_failed(tmp_path: Path, crew: Workers) -> None:
+    store, instances = Store(tmp_path / "s.sqlite"), known(1)
+    asked = [Trial(instances[0].recipe, instances[0].sha256, "online", name) for name in ("fifo", f"{HERE}:Breaks")]
+    assert sweep(store, asked, instances, build, crew).failed == 1
+    table = store.table().set_index("name")
+    assert table["status"].to_dict() == {"fifo": "done", f"{HERE}:Breaks": "failed"}
+    assert "no idea" in table.loc[f"{HERE}:Breaks", "message"]
+    assert sweep(store, asked, instances, build, crew, again=True).done == 1
+    store.close()
+
+
 def test_an_instance_that_changed_is_told(tmp_path: Path) -> None:
     (only,) = known(1)
     told = run(build, Trial(only.recipe, "0" * 64, "offline", "greedy"))
