@@ -8,8 +8,9 @@ benchmarks/reproduce.toml has runs, each a command or a notebook, and under each
 shows has its figures in braces, `| FIFO | {1798.8} |`, and the run's pattern finds them in what is printed, in that order.
 A figure may be off by half of its last digit, or by `within` where that is more (a number, or one a figure). Exits 1 where a
 page no longer says it, a run fails, or a figure is off. What a notebook shows is read from out/notebooks, where
-`make notebooks` has made it anew, else from the notebook as it is kept. `--keep` keeps what was printed, and reads it where it
-is kept already; `--update` writes figures that are off, as they were printed, into the page and into reproduce.toml.
+`make notebooks` has made it anew (`make reproduce FULL=1` and CI do so before), else from the notebook as it is kept, which is
+told. `--keep` keeps what was printed, and reads it where it is kept already; `--update` writes figures that are off, as they
+were printed, into the page and into reproduce.toml.
 
 The benchmark library holds its own values (`optsched bench`), and shipped weights their recorded scores (`make rl`).
 """
@@ -96,10 +97,15 @@ def missing(claim: dict[str, Any]) -> list[str]:
     return [f"{claim['page']} no longer says {plain(s)!r}" for s in listed(claim["shown"]) if plain(s) not in page]
 
 
-def cells(notebook: str) -> str:
-    """What a notebook shows, as made anew by `make notebooks` or else as it is kept."""
+def shown_in(notebook: str) -> Path:
+    """The notebook as made anew by `make notebooks`, or else as it is kept."""
     made = MADE / f"{notebook}.ipynb"
-    book = json.loads((made if made.exists() else ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    return made if made.exists() else ROOT / "notebooks" / f"{notebook}.ipynb"
+
+
+def cells(notebook: str) -> str:
+    """What a notebook shows."""
+    book = json.loads(shown_in(notebook).read_text(encoding="utf-8"))
     outputs = [output for cell in book["cells"] for output in cell.get("outputs", ())]
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
     return "\n".join("".join(text) for text in texts)
@@ -198,7 +204,9 @@ def main() -> None:
         began = time.perf_counter()
         wrong = list(faults(run, asked.keep, asked.update))
         failed += bool(wrong)
-        print(f"{'OFF ' if wrong else 'ok  '} {time.perf_counter() - began:6.1f} s  {run['name']}", flush=True)
+        as_kept = "notebook" in run and not shown_in(run["notebook"]).is_relative_to(MADE)
+        name = run["name"] + ", as it is kept" * as_kept
+        print(f"{'OFF ' if wrong else 'ok  '} {time.perf_counter() - began:6.1f} s  {name}", flush=True)
         for fault in wrong:
             print(f"     {fault}", flush=True)
     sys.exit(1 if failed else 0)

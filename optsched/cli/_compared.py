@@ -113,7 +113,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     for target in targets if len(table) else ():
         write_table(table, target)
     if place is not None:
-        _save(kept, place)
+        _save(_with_bounds(kept, table, {instance.sha256: instance for instance in instances}), place)
     if wanted.as_json:
         click.echo(records(table))
     elif len(table):
@@ -125,6 +125,23 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
         warn(f"interrupted after {len(table)} of at most {total} runs")
         return INTERRUPTED
     return 0 if len(table) and table["objective"].notna().all() else 1
+
+
+def _with_bounds(
+    kept: list[tuple[str, Result]], table: pd.DataFrame, instances: Mapping[str, Instance]
+) -> list[tuple[str, Result]]:
+    """What was kept, replays with the bounds of the table, which were not known when they ended."""
+    from optsched.analysis.bounds import Bound, bounded
+    from optsched.analysis.gaps import failed
+
+    rows = table[(table["kind"] == "online") & table["bound"].notna()].to_dict("records")
+    bounds = {row["sha256"]: Bound(row["bound"], "of the table") for row in rows}
+    found = []
+    for file, result in kept:
+        sha256 = result.instance.sha256
+        mine = "figures" in result.options and result.bound is None and sha256 in bounds and not failed(result)
+        found.append((file, bounded(instances[sha256], result, bounds[sha256]) if mine else result))
+    return found
 
 
 def _save(kept: list[tuple[str, Result]], place: Path) -> None:

@@ -40,14 +40,18 @@ def instance_of(result: Result, result_file: str, instance_file: str | None) -> 
         if instance.sha256 != result.instance.sha256:
             raise InputError(_input.shown(instance_file), "", "is not the instance of this result: its sha256 differs")
         return instance
+    others = []
     for candidate in beside:
         with contextlib.suppress(InputError):
             instance = result.instance.restored(load(candidate))
             if instance.sha256 == result.instance.sha256:
                 return instance
+            others.append(candidate)
     name = result.instance.name
     if named is None:
         said = f"names no file of its instance {name!r} (read from standard input, or built in Python)"
+    elif others:
+        said = f"instance {name!r} has changed since, or {_input.shown(str(others[0]))} is another"
     else:
         said = f"instance {name!r} is not at {named}"
     raise InputError(_input.shown(result_file), "", f"{said}: give it with --instance FILE")

@@ -84,7 +84,7 @@ def command(
     suite = "full" if listed and not names else suite
     entries, known = chosen(read_entries(folder), suite, names), read_best(folder)
     if listed:
-        _list(entries, known)
+        _list(entries, known, as_json)
         return 0
     if find_data() is None and any(entry.needs_data for entry in entries):
         lacking = sum(entry.needs_data for entry in entries)
@@ -228,7 +228,12 @@ def _figure(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _list(entries: list[Entry], known: dict[str, Known]) -> None:
+def _list(entries: list[Entry], known: dict[str, Known], as_json: bool) -> None:
+    if as_json:
+        told = [(entry, known.get(entry.name)) for entry in entries]
+        listed = [{"name": e.name, "suite": e.suite, "recipe": e.recipe, "known": it and it.model_dump()} for e, it in told]
+        click.echo(json.dumps(listed))
+        return
     rows = []
     for entry in entries:
         it = known.get(entry.name)

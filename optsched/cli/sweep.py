@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,8 @@ def command(
     from optsched.analysis.sweep.plan import read_plan
 
     plan = read_plan(file)
-    recipes = plan.recipes()
+    with _told_of(file):
+        recipes = plan.recipes()
     targets = table_files(outputs, [file, store_file, *recipes])
     kept = store_file or str(Path(file).with_suffix(".sqlite"))
     if Path(kept) == Path(file):
@@ -106,7 +108,7 @@ def command(
     wasted = False
     try:
         with aside(as_json):
-            code, keys = _run(plan, store, recipes, workers, scheduler, retry_failed)
+            code, keys = _run(plan, file, store, recipes, workers, scheduler, retry_failed)
         table = store.table(keys)
     except OptschedError:
         with suppress(OptschedError):  # what ended it is what is told
@@ -122,8 +124,19 @@ def command(
     return code or failed
 
 
+@contextmanager
+def _told_of(file: str) -> Iterator[None]:
+    """What is wrong in a plan is told with its file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except OptschedError as error:
+        raise InputError(file, "", str(error)) from None
+
+
 def _run(
-    plan: Plan, store: Store, recipes: list[str], workers: int | None, scheduler: str | None, again: bool
+    plan: Plan, file: str, store: Store, recipes: list[str], workers: int | None, scheduler: str | None, again: bool
 ) -> tuple[int, set[str]]:
     """The exit code, and the keys of the plan's trials."""
     from optsched.analysis.sweep.driver import identities, sweep
@@ -135,7 +148,8 @@ def _run(
         with live("sweep") as tell:
             tell(f"what {len(recipes)} instances are")
             found = identities(store, recipes, built, crew, lambda n: tell(f"{n} of {len(recipes)} instances known"))
-            trials = plan.trials(found)
+            with _told_of(file):
+                trials = plan.trials(found)
             keys |= {trial.key for trial in trials}
             tally = sweep(store, trials, found, built, crew, lambda tally: tell(_line(tally)), again)
         if tally.kept:

@@ -37,6 +37,9 @@ def test_compare(cases: Path, tmp_path: Path) -> None:
     kept = sorted((tmp_path / "kept").iterdir())
     assert len(kept) == 24
     assert run("check", files[0], kept[0]).returncode == 0
+    played = [json.loads(path.read_text()) for path in kept if ".replay-" in path.name]
+    bounds = table[table["kind"] == "online"].set_index("sha256")["bound"]
+    assert {result["bound"] == pytest.approx(bounds[result["instance"]["sha256"]].iloc[0]) for result in played} == {True}
 
 
 def test_compare_says_what_failed(cases: Path, tmp_path: Path) -> None:
@@ -102,8 +105,16 @@ def test_sweep_goes_on_and_exports(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("methods = [", "g.toml: is no TOML"),
-        ('methods = ["greedy"]\n[[instances]]\nfiles = "none-*.json"\n', "no file is called 'none-*.json'"),
-        ('methods = ["gredy"]\n[[instances]]\nrecipe = "generate osdec --jobs 4"\n', "did you mean greedy"),
+        (
+            'methods = ["greedy"]\n[[instances]]\nfiles = "none-*.json"\n',
+            "g.toml: instances[0]: no file is called 'none-*.json'",
+        ),
+        (
+            'methods = ["gredy"]\n[[instances]]\nrecipe = "generate osdec --jobs 4"\n',
+            "g.toml: methods: deferrable has no method 'gredy', did you mean greedy",
+        ),
+        ('methods = ["fifo"]\n[[instances]]\nrecipe = "generate osdec --jobs {n}"\n', "{n} needs an axis"),
+        ('methods = ["fifo"]\n[[instances]]\nrecipe = "generate osdec"\nn = 4\n', "the axis n is nowhere in it: expected {n}"),
         ('methods = ["greedy"]\n[[instances]]\nrecipe = "generate osdec --job 4"\n', "No such option"),
     ],
 )
@@ -180,6 +191,8 @@ def test_bench(tmp_path: Path) -> None:
     assert "excludes" in done.stdout
     listed = run("bench", "--library", library, "--list")
     assert "generate osdec --jobs 6" in listed.stdout
+    (entry,) = json.loads(run("bench", "--library", library, "--list", "--json").stdout)
+    assert (entry["name"], entry["known"]["jobs"]) == ("x", 6)
 
 
 def test_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,8 +148,19 @@ class Plan(Data):
         return len(list(self._grid())) * len(self.seeds)
 
     def recipes(self) -> list[str]:
-        """Of all instances, each once."""
-        return list(dict.fromkeys(recipe for source in self.instances for recipe in source.recipes()))
+        """Of all instances, each once.
+
+        Raises
+        ------
+        OptschedError : as of a source, with its place.
+        """
+        found: list[str] = []
+        for number, source in enumerate(self.instances):
+            try:
+                found += source.recipes()
+            except OptschedError as error:
+                raise OptschedError(f"instances[{number}]: {error}") from None
+        return list(dict.fromkeys(found))
 
     def trials(self, instances: Iterable[Identity]) -> list[Trial]:
         """All of the grid, instance by instance; a method that a family does not have is left out of its instances.
@@ -177,8 +188,9 @@ class Plan(Data):
                 for seed in self.seeds:
                     time = limit if kind == "offline" else None
                     found.append(Trial(identity.recipe, identity.sha256, kind, name, options, seed, time))  # type: ignore[arg-type]
-        if wrong := [fault for point, fault in unused.items() if point not in used]:
-            raise OptschedError(wrong[0])
+        if wrong := [(point, fault) for point, fault in unused.items() if point not in used]:
+            point, fault = wrong[0]
+            raise OptschedError(f"{'methods' if point.startswith('offline') else 'policies'}: {fault}")
         return list({trial.key: trial for trial in found}.values())
 
     def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
@@ -199,9 +211,10 @@ def axes_of(given: Mapping[str, object], recipe: str) -> dict[str, list[Any]]:
         used = {name for _, name, _, _ in string.Formatter().parse(recipe) if name is not None}
     except ValueError as error:
         raise OptschedError(f"recipe {recipe!r}: {error}; a brace that is meant is written twice") from None
-    if used != set(given):
-        odd = ", ".join(sorted(used ^ set(given)))
-        raise OptschedError(f"recipe {recipe!r}: {odd}: every {{name}} in it needs an axis, and the other way round")
+    if bare := sorted(used - set(given)):
+        raise OptschedError(f"recipe {recipe!r}: {{{bare[0]}}} needs an axis: a value, or a list of them, called {bare[0]}")
+    if idle := sorted(set(given) - used):
+        raise OptschedError(f"recipe {recipe!r}: the axis {idle[0]} is nowhere in it: expected {{{idle[0]}}}")
     return {name: _seeds(value) if name == SEEDED else _several(value) for name, value in given.items()}  # type: ignore[misc]
 
 

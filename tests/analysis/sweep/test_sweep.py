@@ -332,7 +332,7 @@ def test_every_list_is_an_axis() -> None:
     asked = plan.trials([only])
     assert len(asked) == 1 + 2 * 2 + 2 * 2
     assert {trial.kind for trial in asked} == {"bound", "offline", "online"}
-    with pytest.raises(OptschedError, match=r"recipe .*: jobs"):
+    with pytest.raises(OptschedError, match=r"recipe .*: the axis jobs is nowhere in it"):
         Plan.model_validate({"instances": [{"recipe": "generate osdec", "jobs": 5}], "methods": ["auto"]}).recipes()
     with pytest.raises(OptschedError, match="no method 'nope'"):
         Plan.model_validate({"instances": [{"recipe": "x"}], "methods": ["nope"]}).trials([only])
