@@ -12,6 +12,7 @@ from optsched.cli import _input
 from optsched.cli._live import live
 from optsched.cli._output import tried
 from optsched.cli._verbs import Group
+from optsched.errors import InputError
 from optsched.rl.learners import lessons
 from optsched.rl.lesson import TOY, Lesson
 
@@ -74,6 +75,9 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         where = "" if instances else scenario
         steps, every = wanted or lesson.steps_on(where), every or lesson.every_on(where)
         given = [_input.instance(file) for file in instances]
+        for file, instance in zip(instances, given, strict=True):
+            if instance.problem != lesson.problem:
+                raise InputError(file, "problem", f"is {instance.problem}, {name} learns from {lesson.problem}")
         learning = learner(name, scenario, given, seed, forecast)
         told = ", ".join(f"{instance.name} ({instance.sha256[:8]})" for instance in given)
         run = Run.resume(learning, output, told) if resume else Run.begin(learning, output, told)

@@ -196,7 +196,7 @@ def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Sche
         raise OptschedError(
             f"{plan} plans with jobs that nobody knows of yet: as a method it is what policies are held against"
         )
-    usable = [*known]
+    usable = [*known, *(f"{word}:..." for word in arguments)]
     for word, reference in (foreign | solvers).items():
         with skipping(f"policy {word!r}"):  # what cannot be loaded is no help
             named(reference)

@@ -146,8 +146,9 @@ def test_misuse_is_told_in_a_line() -> None:
         AllocationEnv(split="tset")  # type: ignore[arg-type]
     with pytest.raises(OptschedError, match="draws as 'rgb_array' or not at all"):
         AllocationEnv(render_mode="human")
-    with pytest.raises(OptschedError, match="needs instances of a GPU cluster, got one of vcc"):
-        AllocationEnv(instances=[vcc(days=1, jobs=60)])  # type: ignore[list-item]
+    for odd in ([vcc(days=1, jobs=60)], ["no.json"], "no.json", []):
+        with pytest.raises(OptschedError, match="instances are one or more of allocation"):
+            AllocationEnv(instances=odd)  # type: ignore[arg-type]
     with pytest.raises(OptschedError, match="max_ways 3, got 12 and 2"):
         AllocationEnv("toy", max_ways=2)
     with pytest.raises(OptschedError, match="number from 0"):
@@ -158,6 +159,6 @@ def test_misuse_is_told_in_a_line() -> None:
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.history()
     env.reset(seed=0)
-    for wrong in (np.zeros(3, np.float32), np.full((12, 3), np.nan, np.float32)):
-        with pytest.raises(OptschedError, match="an action is finite numbers of shape"):
+    for wrong, said in ((np.zeros(3, np.float32), "an action is of shape"), (np.full((12, 3), np.nan), "got NaN or infinity")):
+        with pytest.raises(OptschedError, match=said):
             env.step(wrong)

@@ -185,6 +185,14 @@ def test_an_agent_sees_in_a_replay_what_it_sees_in_the_environment() -> None:
         seen, *_ = env.step(np.array([0.3]))
 
 
+def test_an_action_that_is_no_cap_is_told() -> None:
+    env = VirtualCapacityEnv(vcc(days=1, jobs=120))
+    env.reset()
+    for wrong in ("x", np.zeros(3)):
+        with pytest.raises(OptschedError, match="an action is one number, the cap, got"):
+            env.step(wrong)  # type: ignore[arg-type]
+
+
 @pytest.mark.timing
 def test_a_hundred_thousand_steps_a_second(traces: Any) -> None:
     from optsched.instances.readers import read_google2019

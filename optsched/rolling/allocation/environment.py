@@ -59,7 +59,7 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         self,
         scenario: str = "andreas",
         split: Split = "train",
-        instances: Sequence[AllocationInstance] = (),
+        instances: Sequence[AllocationInstance] | None = None,
         max_jobs: int | None = None,
         max_ways: int | None = None,
         render_mode: str | None = None,
@@ -67,13 +67,12 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         refuse_mode(render_mode)
         if split not in SPLITS:
             raise OptschedError(f"a split is one of {', '.join(SPLITS)}, got {split!r}")
-        for instance in instances:
-            if not isinstance(instance, AllocationInstance):
-                raise OptschedError(f"the environment needs instances of a GPU cluster, got one of {instance.problem}")
-        self.render_mode, self.split, self.given = render_mode, split, tuple(instances)
+        if instances is not None and not (instances and all(isinstance(each, AllocationInstance) for each in instances)):
+            raise OptschedError("instances are one or more of allocation")
+        self.render_mode, self.split, self.given = render_mode, split, tuple(instances or ())
         self.scenario = scenarios.scenario(scenario)
-        jobs = max((len(i.jobs) for i in instances), default=self.scenario.jobs)
-        ways = max((len(_ways(i)) for i in instances), default=self.scenario.ways)
+        jobs = max((len(i.jobs) for i in self.given), default=self.scenario.jobs)
+        ways = max((len(_ways(i)) for i in self.given), default=self.scenario.ways)
         self.max_jobs, self.max_ways = jobs if max_jobs is None else max_jobs, ways if max_ways is None else max_ways
         if self.max_jobs < 1 or self.max_ways < ways:
             raise OptschedError(f"max_jobs must be at least 1 and max_ways {ways}, got {self.max_jobs} and {self.max_ways}")
@@ -135,8 +134,10 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         if self.simulator is None or not self.simulator.due():
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
         wanted = np.asarray(action, dtype=np.float32)
-        if wanted.shape != self.action_space.shape or not np.isfinite(wanted).all():
-            raise OptschedError(f"an action is finite numbers of shape {self.action_space.shape}, got shape {wanted.shape}")
+        if wanted.shape != self.action_space.shape:
+            raise OptschedError(f"an action is of shape {self.action_space.shape}, got shape {wanted.shape}")
+        if not np.isfinite(wanted).all():
+            raise OptschedError("an action is finite numbers, got NaN or infinity among them")
         scores = np.full(len(self.view.listed), -1.0, np.float32)
         scores[self.shown] = wanted[self.at]
         decision = carried_out(self.snapshot, self.view.listed, scores)

@@ -102,7 +102,10 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         queue = self.queue
         if queue.now >= queue.horizon:
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
-        cap = action.item() if isinstance(action, np.ndarray) else float(np.asarray(action, dtype=float).item())
+        try:
+            cap = action.item() if isinstance(action, np.ndarray) else float(np.asarray(action, dtype=float).item())
+        except (TypeError, ValueError):
+            raise OptschedError(f"an action is one number, the cap, got {action!r:.60}") from None
         cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
         if cap != cap:
             raise OptschedError("the action is not a number")
