@@ -165,10 +165,6 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
     typed = is_reference(name)
     reference = name if typed else added("methods").get(name)
     if reference is None:
-        from optsched.rolling.policy import no_method  # which plans by methods
-
-        if told := no_method(problem, name):
-            raise told
         known = [info.name for info in catalogue() if problem in info.families]  # without what cannot be loaded
         near = get_close_matches(name, known, n=1)
         meant = f", did you mean {near[0]}?" if near else ""

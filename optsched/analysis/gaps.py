@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Never, TypeAlias, TypeVar, cast, get_args
 
@@ -15,9 +16,10 @@ from optsched.instances.base import Instance
 from optsched.instances.events import refuse_events
 from optsched.methods import Method, method, own_names
 from optsched.quantities import read_seconds, read_seed
+from optsched.registry import is_reference
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import Prepared, Tell, prepared, replay
-from optsched.rolling.policy import AnyPolicy, Settings
+from optsched.rolling.policy import AnyPolicy, Guarded, Settings
 from optsched.rolling.run import OnFailure
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
@@ -227,6 +229,13 @@ def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settin
     if refused is not None and all(ready.settings != settings for ready in made):
         raise refused
     return made
+
+
+def has_guard(instance: Instance, policy: Prepared) -> bool:
+    """Whether a rule stands in for a policy of ours unless that is not wanted; of somebody's own it may be so."""
+    return is_reference(policy.name) or isinstance(
+        prepared(instance, policy.name, replace(policy.settings, guard=None)).policy, Guarded
+    )
 
 
 def policy_of(result: Result) -> str:

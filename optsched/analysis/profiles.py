@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 
 from optsched.analysis.convergence import trace_of
 from optsched.analysis.marks import BLUE, GREEN, LEGEND, ORANGE, PURPLE, SKY, VERMILLION
-from optsched.analysis.statistics import by_instance, judged_alike, performance_profile
+from optsched.analysis.statistics import KINDS, by_instance, judged_alike, performance_profile
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.result import Result, relative_gap
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LEAST_GAP = 1e-6  # on a logarithmic axis what is less is drawn there
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", "#8C6D31")
-JUDGED = {"proxy": "judged by the proxy", "realised": "judged by what was realised", "plain": "where the two are one"}
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -48,18 +47,20 @@ def draw_profile(table: pd.DataFrame) -> Figure:
     if not parts:
         raise OptschedError("a profile needs the gap of at least one row")
     figure = Figure(figsize=(11, 4.2 * len(parts)), layout="constrained")
+    numbers: dict[str, int] = {}  # of methods: whoever is in two parts looks the same in both
     for figures, (kind, part) in zip(figure.subfigures(len(parts), 1, squeeze=False).ravel(), parts.items(), strict=True):
-        _draw_alike(figures, part, f", {JUDGED[kind]}" if len(parts) > 1 else "")
+        _draw_alike(figures, part, numbers, f": {KINDS[kind]}" if len(parts) > 1 else "")
     return figure
 
 
-def _draw_alike(figure: SubFigure, table: pd.DataFrame, judged: str) -> None:
+def _draw_alike(figure: SubFigure, table: pd.DataFrame, numbers: dict[str, int], judged: str) -> None:
     """Both profiles of rows whose gaps can be compared."""
     gaps = by_instance(table)
     left, right = figure.subplots(1, 2)
     times = performance_profile(table, "seconds")
     most = max(float(gaps.max(axis=None)), 10 * LEAST_GAP)
-    for i, name in enumerate(gaps):
+    for name in gaps:
+        i = numbers.setdefault(str(name), len(numbers))
         reached = np.sort(np.maximum(LEAST_GAP, gaps[name].dropna().to_numpy()))
         _steps(left, reached, np.arange(1, len(reached) + 1) / len(gaps), LEAST_GAP, 2 * most, str(name), i)
         factors, share = times[str(name)]

@@ -25,7 +25,11 @@ LEAST = 3  # instances that an interval needs
 WHOLE = 1.0  # a gap that counts as all there is: an objective near nothing would be all of the mean
 ALIKE = ("sense", "objective_kind")  # of rows whose objectives may be divided by each other
 PLAIN = "plain"  # families whose decisions and histories are judged alike
-KINDS = ("proxy", "realised", PLAIN)
+KINDS = {  # of rows whose gaps can be compared, in words
+    "proxy": "decided now, for the jobs that are known, and judged by the proxy of the paper",
+    "realised": "what all jobs have cost in the end",
+    PLAIN: "where the two are one",
+}
 TIED = 1e-9  # of a gap: closer ones share their rank
 
 
@@ -39,14 +43,15 @@ def judged_alike(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
     Returns
     -------
-    By kind; the whole as ``plain`` where not both of the first two are there.
+    By a name of `KINDS`; the whole as ``plain`` where not both of the first two are there.
     """
     kinds = table["objective_kind"]
     if not {"proxy", "realised"} <= set(kinds):
         return {PLAIN: table}
-    own = kinds.where(kinds.notna() | table["objective"].isna(), PLAIN)
-    own = own.fillna(own.groupby(table["name"]).transform("first"))  # what failed is beside what did not
-    own = own.fillna(table["kind"].map({"offline": "proxy", "online": "realised"}))
+    instance = identity(table)
+    two = kinds.notna().groupby(instance).transform("any")  # its family has a proxy
+    one = (kinds.isna() & table["objective"].notna()).groupby(instance).transform("any")
+    own = kinds.fillna(table["kind"].map({"offline": "proxy", "online": "realised"})).where(two | ~one, PLAIN)
     return {kind: table[own == kind] for kind in KINDS if (own == kind).any()}
 
 

@@ -134,7 +134,11 @@ def _with_bounds(
     from optsched.analysis.bounds import Bound, bounded
     from optsched.analysis.gaps import failed
 
-    rows = table[(table["kind"] == "online") & table["bound"].notna()].to_dict("records")
+    rows = [
+        row
+        for row in table.to_dict("records")
+        if row["kind"] == "online" and row["bound"] is not None and row["bound"] == row["bound"]
+    ]
     bounds = {row["sha256"]: Bound(row["bound"], "of the table") for row in rows}
     found = []
     for file, result in kept:

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
-JUDGED = {  # kinds of `judged_alike`
-    "proxy": "decided now, for the jobs that are known, and judged by the proxy of the paper:",
-    "realised": "what all jobs have cost in the end:",
-    "plain": "where the two are one:",
-}
 MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
     "solver": "from the bound to the best schedule found offline",
@@ -46,14 +41,14 @@ def multiple(mean: float | None, low: float | None, high: float | None) -> str:
 
 def show_summaries(out: Console, table: pd.DataFrame) -> None:
     """A table of what is judged alike: of a snapshot's proxy, and of what all jobs have cost."""
-    from optsched.analysis.statistics import judged_alike
+    from optsched.analysis.statistics import KINDS, judged_alike
 
     parts = judged_alike(table)
     for i, (kind, part) in enumerate(parts.items()):
         if i:
             out.print()
         if len(parts) > 1:
-            say(out, JUDGED[kind])
+            say(out, f"{KINDS[kind]}:")
         show_summary(out, part)
 
 

@@ -70,10 +70,10 @@ def command(name: str | None, as_json: bool) -> None:
         listed = _foreign(name)
     if name is not None and not listed:
         from optsched.registry import usable_families
-        from optsched.rolling.policy import no_method
+        from optsched.rolling.policy import refuse_as_method
 
-        for told in filter(None, (no_method(problem, name) for problem in usable_families())):
-            raise told
+        for problem in usable_families():
+            refuse_as_method(problem, name)
         raise OptschedError(f"no method {name!r}{meant(name, [method['name'] for method in _methods()])}")
     if as_json:
         click.echo(json.dumps(listed[0] if name is not None else _everything(listed)))

@@ -168,7 +168,7 @@ def command(
     where it is a whole schedule; a --checkpoint goes on with --resume.
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
-    from optsched.analysis.gaps import prepared_all
+    from optsched.analysis.gaps import has_guard, prepared_all
     from optsched.cli._replay_files import refuse_clashes
     from optsched.instances.events import laid_over
     from optsched.rolling.forecast import forecast as named_forecast
@@ -203,7 +203,7 @@ def command(
     past = None if history is None else _input.instance(history)
     with aside(as_json):
         ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
-        if no_guard and not any(_guarded(instance, policy) for policy in ready):
+        if no_guard and not any(has_guard(instance, policy) for policy in ready):
             warn(f"note: --no-guard changes nothing, {' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no guard")
     refuse_clashes((instance_file, history, events, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
@@ -298,14 +298,6 @@ def _quick(instance: Instance, asked: bool, policies: int) -> Bound | None:
     if found is None and asked:
         raise OptschedError("there is no quick bound for this instance (where jobs may be evicted there is none); --no-bound")
     return found
-
-
-def _guarded(instance: Instance, policy: Prepared) -> bool:
-    """Whether a rule would stand in for it, had nobody said otherwise."""
-    from optsched.rolling.loop import prepared
-    from optsched.rolling.policy import Guarded
-
-    return isinstance(prepared(instance, policy.name, replace(policy.settings, guard=None)).policy, Guarded)
 
 
 def _teller(lines: io.StringIO) -> Tell:

@@ -23,7 +23,6 @@ from optsched.interrupts import asked, keeping
 
 if TYPE_CHECKING:
     from optsched.instances import Instance
-    from optsched.methods import Method
     from optsched.monitor import Progress
     from optsched.result import Result
     from optsched.schedules.base import Schedule
@@ -37,6 +36,15 @@ Examples:
   optsched solve x.json --backend highs --threads 2 --json
   optsched generate masac | optsched solve - --time-limit 1m
 """
+
+
+class Configuration(TypedDict):
+    """Of a method."""
+
+    backend: str | None
+    formulation: str | None
+    threads: int | None
+    options: dict[str, str]
 
 
 class How(TypedDict, total=False):
@@ -112,6 +120,7 @@ def command(
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
     from optsched.methods import method as named
+    from optsched.rolling.policy import refuse_as_method
     from optsched.stop import Stop
 
     Stop(seconds=time_limit, gap=0.0 if gap is None else gap)  # what cannot be is told before anything is read
@@ -120,7 +129,7 @@ def command(
     taken = dict(_pair(option) for option in options)
     if scheduler is not None:
         method, taken = method or "decomposition", {**taken, "scheduler": scheduler}
-    configured = {"backend": backend, "formulation": formulation, "threads": threads, "options": taken}
+    configured: Configuration = {"backend": backend, "formulation": formulation, "threads": threads, "options": taken}
     if verbose:
         log_to_stderr()
     instances, failed = _loaded(files)
@@ -134,12 +143,14 @@ def command(
     for (file, instance), target in zip(instances.items(), targets, strict=True):
         with keeping():
             try:
+                if method is not None:
+                    refuse_as_method(instance.problem, method)
                 with aside(as_json):
-                    chosen = named(method, instance.problem, **configured)
+                    named(method, instance.problem, **configured)  # a wrong one ends here, before anything is shown
                 if not (quiet or as_json):
                     show_header(out, instance)
                 with aside(as_json):
-                    result = _solve(instance, chosen, quiet or verbose, how)
+                    result = _solve(instance, quiet or verbose, how, method, configured)
             except OptschedError as error:
                 if not several:
                     raise
@@ -194,7 +205,7 @@ def _loaded(files: tuple[str, ...]) -> tuple[dict[str, Instance], bool]:
     return found, len(found) < len(set(files))
 
 
-def _solve(instance: Instance, method: Method[Instance], silent: bool, how: How) -> Result:
+def _solve(instance: Instance, silent: bool, how: How, method: str | None, configured: Configuration) -> Result:
     import optsched
     from optsched.result import relative_gap
 
@@ -207,7 +218,7 @@ def _solve(instance: Instance, method: Method[Instance], silent: bool, how: How)
                 f"bound {number(progress.bound)}   gap {percent(gap)}"
             )
 
-        return optsched.solve(instance, method, progress=None if silent else told, **how)
+        return optsched.solve(instance, method, progress=None if silent else told, **configured, **how)
 
 
 def _start(instances: list[Instance], start_file: str) -> Result | Schedule:

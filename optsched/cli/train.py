@@ -33,7 +33,7 @@ def command() -> None:
 def _trainer(name: str, lesson: Lesson) -> click.Command:
     default, often = (
         f"{usual:,}, of {TOY} {toy:,}"
-        for usual, toy in ((lesson.steps, lesson.steps_on(TOY)), (lesson.every, lesson.every_on(TOY)))
+        for usual, toy in ((lesson.steps, lesson.steps_on(TOY)), (lesson.every, lesson.every_on(TOY, lesson.steps_on(TOY))))
     )
 
     @click.command(name)
@@ -73,7 +73,8 @@ def _trainer(name: str, lesson: Lesson) -> click.Command:
         if lesson.forecast is None and forecast is not None:
             raise click.UsageError(f"{name} takes no --forecast")
         where = "" if instances else scenario
-        steps, every = wanted or lesson.steps_on(where), every or lesson.every_on(where)
+        steps = wanted or lesson.steps_on(where)
+        every = every or lesson.every_on(where, steps)
         given = [_input.instance(file) for file in instances]
         for file, instance in zip(instances, given, strict=True):
             if instance.problem != lesson.problem:

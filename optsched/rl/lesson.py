@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TOY = "toy"
-VALIDATIONS = 6  # on it
+VALIDATIONS = 6  # on it, at least
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,6 @@ class Lesson:
         """For how many decisions it is trained there, where nothing is asked for."""
         return min(self.toy, self.steps) if scenario == TOY else self.steps
 
-    def every_on(self, scenario: str) -> int:
-        """Decisions between two validations there, where nothing is asked for."""
-        return min(self.every, self.toy // VALIDATIONS) if scenario == TOY else self.every
+    def every_on(self, scenario: str, steps: int) -> int:
+        """Decisions between two validations of so many steps there, where nothing is asked for."""
+        return min(self.every, max(1, steps // VALIDATIONS)) if scenario == TOY else self.every

@@ -155,13 +155,21 @@ def policies(problem: str) -> dict[str, Factory[Instance, Schedule]]:
     return found | {name: factory for name, factory in rolling.items() if name not in own}
 
 
-def no_method(problem: str, name: str) -> OptschedError | None:
-    """What to tell who takes a policy of a family for a method; None where there is no such policy."""
+def refuse_as_method(problem: str, name: str) -> None:
+    """Say so where a name is a policy's and no method's.
+
+    Raises
+    ------
+    OptschedError : it is.
+    """
+    from optsched.methods import bounding, heuristics
+
     try:
-        known = name in policies(problem)
+        known = name in policies(problem) and name not in bounding(problem) and name not in heuristics(problem)
     except OptschedError:  # it has no replay
-        return None
-    return OptschedError(f"{name} is a policy, no method: `optsched replay --policy {name}` plays it") if known else None
+        return
+    if known:
+        raise OptschedError(f"{name} is a policy, no method: `optsched replay --policy {name}` plays it")
 
 
 def policy(problem: str, name: str, settings: Settings) -> Policy[Instance, Schedule]:

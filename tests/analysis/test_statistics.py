@@ -10,7 +10,7 @@ from optsched.analysis.across import compare_all, held_together
 from optsched.analysis.gaps import Interrupted
 from optsched.analysis.loss import loss
 from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
-from optsched.analysis.statistics import by_instance, interval, labels, performance_profile, summary
+from optsched.analysis.statistics import by_instance, interval, judged_alike, labels, performance_profile, summary
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.generators import andreas
@@ -177,6 +177,15 @@ def test_pictures_keep_apart_what_is_judged_differently() -> None:
     assert len(draw_profile(found).subfigs) == 3
     (line,) = draw_gaps_over_time(found, [result for result in results if result.method == "exact"]).axes[0].lines
     assert line.get_label() == "exact (3)"
+
+
+def test_what_failed_is_judged_as_its_family_is() -> None:
+    """Also where the same policy was played in another family, which has a proxy."""
+    found = table(("a", "x", 0, 0.1), ("a", "y", 0, None), ("b", "x", 0, 0.2), ("b", "z", 0, 0.3), ("c", "y", 0, None))
+    found["kind"] = ["online", "online", "online", "offline", "offline"]
+    found["objective_kind"] = [None, None, "realised", "proxy", None]
+    parts = {kind: part.index.tolist() for kind, part in judged_alike(found).items()}
+    assert parts == {"proxy": [3, 4], "realised": [2], "plain": [0, 1]}
 
 
 def test_an_interval_of_gaps_is_one_of_gaps() -> None:

@@ -149,6 +149,11 @@ def test_refusals_are_one_line(examples: Path, tmp_path: Path, words: list[str],
     assert (examples / "geo-small.json").read_bytes() == geo
 
 
+def test_a_wrong_method_is_told_before_the_instance_is_shown(examples: Path) -> None:
+    for words in (("--method", "x"), ("--method", "fifo", "--threads", "2")):
+        assert run("solve", examples / "deferrable-small.json", *words).stdout == ""
+
+
 def test_nothing_that_is_no_result_is_written_over(examples: Path, tmp_path: Path) -> None:
     mine = tmp_path / "mine.json"
     mine.write_bytes((examples / "armida.json").read_bytes())

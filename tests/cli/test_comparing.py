@@ -42,6 +42,13 @@ def test_compare(cases: Path, tmp_path: Path) -> None:
     assert {result["bound"] == pytest.approx(bounds[result["instance"]["sha256"]].iloc[0]) for result in played} == {True}
 
 
+def test_compare_that_is_stopped_before_its_first_row_keeps_nothing(cases: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def stop(instance):\n    raise KeyboardInterrupt\n")
+    done = run("compare", cases / "0.json", "--methods", "mine:stop", "--results", "kept", cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr.splitlines() == ["interrupted after 0 of at most 1 runs"]
+
+
 def test_compare_says_what_failed(cases: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def broken(instance):\n    raise ValueError('no idea')\n")
     done = run("compare", cases / "0.json", cases / "1.json", "--methods", "mine:broken,greedy,auto", cwd=tmp_path)

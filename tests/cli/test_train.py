@@ -13,6 +13,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.rl.learners import lessons
+from optsched.rl.lesson import TOY, VALIDATIONS
 from optsched.rl.trained import Card, Trained, shipped
 from tests.cli.test_cli import run
 
@@ -94,6 +95,13 @@ def test_instances_are_in_place_of_a_scenario(tmp_path: Path, examples: Path) ->
     assert done.returncode == 2
     assert "--instance is in place of a --scenario" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_toy_is_validated_six_times_however_short_it_is() -> None:
+    for name, lesson in lessons().items():
+        for steps in (lesson.steps_on(TOY), 2000, 3):
+            assert steps // lesson.every_on(TOY, steps) >= min(steps, VALIDATIONS), name
+        assert lesson.every_on("", lesson.steps) == lesson.every
 
 
 def test_a_guard_that_was_never_needed_is_in_the_table(tmp_path: Path) -> None:

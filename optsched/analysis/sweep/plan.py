@@ -170,15 +170,15 @@ class Plan(Data):
         OptschedError : a method, a policy or a setting that no instance can use.
         """
         limit, known = read_seconds(self.time_limit), list(instances)
-        unused: dict[str, str] = {}
-        used: set[str] = set()
+        unused: dict[tuple[str, str], str] = {}
+        used: set[tuple[str, str]] = set()
         found: list[Trial] = []
         for identity in known:
             if self.policies:
                 found.append(Trial(identity.recipe, identity.sha256, "bound", "quick"))
             for kind, name, options in self._grid():
                 fault = _fault(kind, name, options, identity.problem)
-                point = f"{kind} {name} {sorted(options.items())}"
+                point = kind, f"{name} {sorted(options.items())}"
                 if fault is not None:
                     if "has no method" not in unused.get(point, "has no method") and "has no method" in fault:
                         continue  # what is wrong where the family has it says more
@@ -189,8 +189,8 @@ class Plan(Data):
                     time = limit if kind == "offline" else None
                     found.append(Trial(identity.recipe, identity.sha256, kind, name, options, seed, time))  # type: ignore[arg-type]
         if wrong := [(point, fault) for point, fault in unused.items() if point not in used]:
-            point, fault = wrong[0]
-            raise OptschedError(f"{'methods' if point.startswith('offline') else 'policies'}: {fault}")
+            (kind, _), fault = wrong[0]
+            raise OptschedError(f"{'methods' if kind == 'offline' else 'policies'}: {fault}")
         return list({trial.key: trial for trial in found}.values())
 
     def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
@@ -211,6 +211,8 @@ def axes_of(given: Mapping[str, object], recipe: str) -> dict[str, list[Any]]:
         used = {name for _, name, _, _ in string.Formatter().parse(recipe) if name is not None}
     except ValueError as error:
         raise OptschedError(f"recipe {recipe!r}: {error}; a brace that is meant is written twice") from None
+    if "" in used:
+        raise OptschedError(f"recipe {recipe!r}: {{}} has no name, expected e.g. {{seed}}")
     if bare := sorted(used - set(given)):
         raise OptschedError(f"recipe {recipe!r}: {{{bare[0]}}} needs an axis: a value, or a list of them, called {bare[0]}")
     if idle := sorted(set(given) - used):

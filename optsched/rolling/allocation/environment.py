@@ -67,9 +67,10 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         refuse_mode(render_mode)
         if split not in SPLITS:
             raise OptschedError(f"a split is one of {', '.join(SPLITS)}, got {split!r}")
-        if instances is not None and not (instances and all(isinstance(each, AllocationInstance) for each in instances)):
+        self.render_mode, self.split = render_mode, split
+        self.given = () if instances is None else tuple(instances)
+        if instances is not None and not (self.given and all(isinstance(each, AllocationInstance) for each in self.given)):
             raise OptschedError("instances are one or more of allocation")
-        self.render_mode, self.split, self.given = render_mode, split, tuple(instances or ())
         self.scenario = scenarios.scenario(scenario)
         jobs = max((len(i.jobs) for i in self.given), default=self.scenario.jobs)
         ways = max((len(_ways(i)) for i in self.given), default=self.scenario.ways)
@@ -133,7 +134,10 @@ class AllocationEnv(gymnasium.Env[Observation, np.ndarray]):
         """Carry the decision out until the next event; `info` has what that cost by component."""
         if self.simulator is None or not self.simulator.due():
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
-        wanted = np.asarray(action, dtype=np.float32)
+        try:
+            wanted = np.asarray(action, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise OptschedError(f"an action is numbers of shape {self.action_space.shape}, got {action!r:.60}") from None
         if wanted.shape != self.action_space.shape:
             raise OptschedError(f"an action is of shape {self.action_space.shape}, got shape {wanted.shape}")
         if not np.isfinite(wanted).all():

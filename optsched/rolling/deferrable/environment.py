@@ -115,7 +115,8 @@ class DeferrableEnv(gymnasium.Env[Observation, np.ndarray]):
         except (TypeError, ValueError):
             scores = np.full(1, np.nan)
         if scores.shape != (self.most,) or not np.isfinite(scores).all():
-            raise OptschedError(f"an action is {self.most} finite scores, got shape {scores.shape}")
+            got = "NaN or infinity among them" if scores.shape == (self.most,) else f"shape {scores.shape}"
+            raise OptschedError(f"an action is {self.most} finite scores, got {got}")
         begun = start_by_score(play.seen, self.sight.back(scores))
         jobs = play.simulator.truth.jobs
         started = [jobs[play.simulator.waiting[j]].id for j in begun]

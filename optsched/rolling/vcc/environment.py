@@ -104,9 +104,9 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise gymnasium.error.ResetNeeded("the episode is over: call reset() first")
         try:
             cap = action.item() if isinstance(action, np.ndarray) else float(np.asarray(action, dtype=float).item())
+            cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
         except (TypeError, ValueError):
             raise OptschedError(f"an action is one number, the cap, got {action!r:.60}") from None
-        cap = 0.0 if cap < 0.0 else 1.0 if cap > 1.0 else cap
         if cap != cap:
             raise OptschedError("the action is not a number")
         carbon, delay, daily, unfinished = queue.step(cap)
