@@ -1,8 +1,10 @@
 """Trained agents as policies of geo: they go through the rounds that they were trained in, with S0 beside them as a guard.
 
-After every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, less what it may
-cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of all jobs beside the agent.
-Where an agent's decision leaves less than that, and also less than S0 would make of it from here on, S0 decides in its place.
+Where GPUs are much fewer, or jobs much larger beside them, than in what an agent was trained on, S0 decides: there one job is
+too much of the whole. Else after every decision S0 could take over: what has been earned, and what it would make of the jobs
+that wait, less what it may cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of
+all jobs beside the agent. Where an agent's decision leaves less than that, and also less than S0 would make of it from here on,
+S0 decides in its place.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from optsched.rl.geo.files import Acting, loaded
 from optsched.rl.geo.network import Network
 from optsched.rl.geo.observation import Sight
 from optsched.rl.geo.rounds import Rounds
+from optsched.rl.geo.split import SCENARIOS, Scenario
 from optsched.rl.trained import file_of
 from optsched.rolling.geo.beside import Beside, Kept, Placed, locally, worth
 from optsched.rolling.geo.exposure import crowded_out, shut_out
@@ -29,6 +32,8 @@ from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.geo import GeoSchedule, Start
 
+OUTSIDE = 0.75  # of the fewest GPUs trained on, and of its inverse for the largest jobs: what is beyond is not known
+FEW = 10  # jobs, of which nobody knows yet how large they are
 ROUNDING = 1e-9  # of what S0 earns: sums in another order are no loss
 
 
@@ -40,6 +45,8 @@ class Memory(Data):
     gpus: tuple[float, ...]
     earned: float = 0.0
     rule: Kept | None = None
+    jobs: int = 0
+    work: float = 0.0
     running: dict[str, tuple[int, float]] = Field(default_factory=dict)
 
 
@@ -121,6 +128,8 @@ class GuardedAgent(AgentPolicy):
         Whether S0 decided the last snapshot.
     earned
         USD of what has been started, less what migrations have cost, without runs that were cut.
+    jobs, work
+        That have come, and their GPU-slots.
     running
         Of runs by job: the slot after the last one, and what it earns.
     """
@@ -130,6 +139,7 @@ class GuardedAgent(AgentPolicy):
         super().reset(seed)
         self.overruled = False
         self.earned = 0.0
+        self.jobs, self.work = 0, 0.0
         self.rule = Beside()
         self.running: dict[str, tuple[int, float]] = {}
         self.now = 0
@@ -138,10 +148,12 @@ class GuardedAgent(AgentPolicy):
         """The agent's decision, or S0's."""
         rounds, sight, new = self._see(snapshot)
         self.now = snapshot.now
-        self.rule.join(rounds, snapshot.now, self._returned(rounds, new))
+        fresh = self._returned(rounds, new)
+        self.rule.join(rounds, snapshot.now, fresh)
+        self.jobs, self.work = self.jobs + len(fresh), self.work + float((rounds.rows.gpus * rounds.rows.duration)[fresh].sum())
         plan, room = _plan(rounds)
         self.overruled = True
-        if self.acting.knows(rounds.sites):
+        if self.acting.knows(rounds.sites) and not self._outside(rounds):
             started = _play(rounds, sight, self.acting)
             others, left = _plan(rounds, soonest=1)
             value = sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
@@ -154,6 +166,26 @@ class GuardedAgent(AgentPolicy):
             if start == 0:
                 self._run(rounds, j, worth(rounds, [(j, site, start)]))
         return _schedule(rounds, plan)
+
+    def doubt(self, instance: GeoInstance, forecast: str) -> str | None:
+        """Where it cannot act, or does not know of so few GPUs."""
+        gpus, known = float(instance.capacity.max(axis=1).sum()), self._trained_on
+        if known is None or gpus >= OUTSIDE * known.least_gpus:
+            return super().doubt(instance, forecast)
+        return f"trained on {known.least_gpus:.0f} GPUs or more, here are {gpus:.0f}: local-fcfs decides in its place"
+
+    @property
+    def _trained_on(self) -> Scenario | None:
+        """Its scenario; None where that was instances of somebody's own."""
+        return SCENARIOS.get(self.acting.trained.card.scenario)
+
+    def _outside(self, rounds: Rounds) -> bool:
+        """Whether GPUs are much fewer, or the jobs that have come much larger beside them, than in any case of its training."""
+        known, gpus = self._trained_on, float(rounds.network.gpus.sum())
+        if known is None or gpus < OUTSIDE * known.least_gpus:
+            return known is not None
+        most = known.most_work / OUTSIDE * gpus * 24 * rounds.network.hour
+        return self.jobs >= FEW and self.work > most * self.jobs
 
     def _returned(self, rounds: Rounds, new: list[int]) -> list[int]:
         """Of the new jobs those that have not run before; what others have earned is taken back: their site failed."""
@@ -196,13 +228,20 @@ class GuardedAgent(AgentPolicy):
         self.running[rounds.names[j]] = self.now + int(rounds.rows.duration[j]), usd
 
     def _memory(self) -> Memory:
-        kept = {"earned": self.earned, "rule": self.rule.kept(self.now), "running": self.running}
+        kept = {
+            "earned": self.earned,
+            "jobs": self.jobs,
+            "work": self.work,
+            "rule": self.rule.kept(self.now),
+            "running": self.running,
+        }
         return super()._memory().model_copy(update=kept)
 
     def _recall(self, kept: Memory) -> None:
         super()._recall(kept)
         if kept.rule is None:
             raise OptschedError("the checkpoint was made without the guard")
+        self.jobs, self.work = kept.jobs, kept.work
         self.earned, self.rule, self.running = kept.earned, Beside.of(kept.rule), dict(kept.running)
 
 
