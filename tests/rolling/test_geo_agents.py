@@ -177,35 +177,16 @@ def trained_on(scenario: str) -> BidPrices:
     return BidPrices(replace(told, card=told.card.model_copy(update={"scenario": scenario})))
 
 
-def test_on_sites_much_smaller_than_any_trained_on_the_rule_decides() -> None:
+def test_on_fewer_gpus_than_any_trained_on_the_rule_decides() -> None:
     """One job is too much of the whole there; who was trained on instances of somebody's own is not doubted."""
     instance = masac(jobs=40, days=0.25, load=1.2, scale=0.08, seed=2)
     told = replay(instance, GuardedAgent(trained_on("many")))
     assert told.message is not None
-    assert told.message.startswith("trained on 108 GPUs or more, here are 43: local-fcfs decides in its place")
+    assert told.message.startswith("trained on 104 GPUs or more, here are 43: local-fcfs decides in its place")
     assert told.objective == replay(instance, "local-fcfs").objective
     own = replay(instance, GuardedAgent(trained_on("mine")))
     assert own.options["figures"]["overruled"] < own.options["figures"]["decisions"]  # type: ignore[index]
     assert "trained on" not in (own.message or "")
-
-
-def test_among_jobs_much_larger_than_any_trained_on_the_rule_decides() -> None:
-    """Each asks for two hundredths of a day's GPU time in the mean, `small` knows 1.2; once ten have come that can be seen."""
-    instance = masac(jobs=100, days=2, load=1.2, scale=0.2, seed=5053)
-    rows: list[dict[str, object]] = []
-    policy = GuardedAgent(trained_on("small"))
-    replay(instance, policy, log=lambda row: rows.append(dict(row)))
-    most = 1.6 / (1500 / 540 / 2 * 0.7 * 135) / 0.75 * 24 * 60 * sum(int(site.gpus) for site in instance.sites)  # type: ignore[arg-type]
-    large = []
-    for row in rows:
-        come = [
-            job.gpus * job.duration for job in instance.jobs if job.submitted * instance.slot_s <= float(str(row["time_s"]))
-        ]
-        large.append(len(come) >= 10 and sum(come) > most * len(come))
-    assert 5 < sum(large) < len(rows)
-    assert all(row.get("overruled") for row, so in zip(rows, large, strict=True) if so)
-    assert not all(row.get("overruled") for row in rows)
-    assert 10 <= policy.jobs <= 100  # those that could run when they were seen
 
 
 @pytest.mark.parametrize("acting", [network(1, 5), price(0.3)])

@@ -7,6 +7,7 @@ benchmarks use, which all lie below `FIRST`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +24,7 @@ FIRST = 1_000_000  # of all seeds drawn here
 STRIDE = 1_000_000  # seeds of a part; training has all above the parts too
 PAPER_GPUS = 540
 JOBS_PER_GPU_DAY = 1500 / PAPER_GPUS / 2  # as in Table I
-JOBS = (0.7, 1.3)  # times that many
+ROUNDED = 4  # GPUs, half of one at each site
 FADE = 0.8  # of a signal's noise from hour to hour
 THROUGHPUT_GB_PER_S = 0.02
 
@@ -52,14 +53,9 @@ class Scenario:
     load: tuple[float, float]
 
     @property
-    def least_gpus(self) -> float:
-        """In all, of the smallest case."""
-        return PAPER_GPUS * self.scale[0]
-
-    @property
-    def most_work(self) -> float:
-        """Of a mean job, as a share of what all GPUs do in a day: where jobs are fewest, and ask for most."""
-        return self.load[1] / (JOBS_PER_GPU_DAY * JOBS[0] * self.least_gpus)
+    def least_gpus(self) -> int:
+        """In all, of the smallest case, up to rounding."""
+        return math.floor(PAPER_GPUS * self.scale[0]) - ROUNDED
 
 
 SCENARIOS = {
@@ -88,7 +84,7 @@ def case(scenario: Scenario, part: Part, number: int) -> GeoInstance:
     rng = np.random.default_rng(seed)
     sites, strange = int(rng.integers(scenario.sites[0], scenario.sites[1] + 1)), rng.random() < scenario.strange
     scale, days, load = (float(rng.uniform(*between)) for between in (scenario.scale, scenario.days, scenario.load))
-    jobs = max(8, round(JOBS_PER_GPU_DAY * PAPER_GPUS * scale * days * rng.uniform(*JOBS)))
+    jobs = max(8, round(JOBS_PER_GPU_DAY * PAPER_GPUS * scale * days * rng.uniform(0.7, 1.3)))
     found = masac(jobs=jobs, days=days, load=load, scale=scale, seed=seed)
     hours = len(found.sites[0].price_usd_per_mwh)
     if not strange:

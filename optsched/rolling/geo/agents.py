@@ -1,10 +1,9 @@
 """Trained agents as policies of geo: they go through the rounds that they were trained in, with S0 beside them as a guard.
 
-Where GPUs are much fewer, or jobs much larger beside them, than in what an agent was trained on, S0 decides: there one job is
-too much of the whole. Else after every decision S0 could take over: what has been earned, and what it would make of the jobs
-that wait, less what it may cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of
-all jobs beside the agent. Where an agent's decision leaves less than that, and also less than S0 would make of it from here on,
-S0 decides in its place.
+Where there are fewer GPUs than in any case of an agent's training, S0 decides: one job is too much of the whole there. Else
+after every decision S0 could take over: what has been earned, and what it would make of the jobs that wait, less what it may
+cost that there is less room for jobs to come than S0 would leave, is held against what S0 makes of all jobs beside the agent.
+Where an agent's decision leaves less than that, and also less than S0 would make of it from here on, S0 decides in its place.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from optsched.rl.geo.files import Acting, loaded
 from optsched.rl.geo.network import Network
 from optsched.rl.geo.observation import Sight
 from optsched.rl.geo.rounds import Rounds
-from optsched.rl.geo.split import SCENARIOS, Scenario
+from optsched.rl.geo.split import SCENARIOS
 from optsched.rl.trained import file_of
 from optsched.rolling.geo.beside import Beside, Kept, Placed, locally, worth
 from optsched.rolling.geo.exposure import crowded_out, shut_out
@@ -32,8 +31,6 @@ from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Policy, Settings
 from optsched.schedules.geo import GeoSchedule, Start
 
-OUTSIDE = 0.75  # of the fewest GPUs trained on, and of its inverse for the largest jobs: what is beyond is not known
-FEW = 10  # jobs, of which nobody knows yet how large they are
 ROUNDING = 1e-9  # of what S0 earns: sums in another order are no loss
 
 
@@ -45,8 +42,6 @@ class Memory(Data):
     gpus: tuple[float, ...]
     earned: float = 0.0
     rule: Kept | None = None
-    jobs: int = 0
-    work: float = 0.0
     running: dict[str, tuple[int, float]] = Field(default_factory=dict)
 
 
@@ -128,8 +123,6 @@ class GuardedAgent(AgentPolicy):
         Whether S0 decided the last snapshot.
     earned
         USD of what has been started, less what migrations have cost, without runs that were cut.
-    jobs, work
-        That have come, and their GPU-slots.
     running
         Of runs by job: the slot after the last one, and what it earns.
     """
@@ -139,7 +132,6 @@ class GuardedAgent(AgentPolicy):
         super().reset(seed)
         self.overruled = False
         self.earned = 0.0
-        self.jobs, self.work = 0, 0.0
         self.rule = Beside()
         self.running: dict[str, tuple[int, float]] = {}
         self.now = 0
@@ -148,12 +140,10 @@ class GuardedAgent(AgentPolicy):
         """The agent's decision, or S0's."""
         rounds, sight, new = self._see(snapshot)
         self.now = snapshot.now
-        fresh = self._returned(rounds, new)
-        self.rule.join(rounds, snapshot.now, fresh)
-        self.jobs, self.work = self.jobs + len(fresh), self.work + float((rounds.rows.gpus * rounds.rows.duration)[fresh].sum())
+        self.rule.join(rounds, snapshot.now, self._returned(rounds, new))
         plan, room = _plan(rounds)
         self.overruled = True
-        if self.acting.knows(rounds.sites) and not self._outside(rounds):
+        if self.acting.knows(rounds.sites) and rounds.network.gpus.sum() >= self._least_gpus:
             started = _play(rounds, sight, self.acting)
             others, left = _plan(rounds, soonest=1)
             value = sum(float(rounds.gain[j, site]) for j, site in started) + worth(rounds, others)
@@ -169,23 +159,16 @@ class GuardedAgent(AgentPolicy):
 
     def doubt(self, instance: GeoInstance, forecast: str) -> str | None:
         """Where it cannot act, or does not know of so few GPUs."""
-        gpus, known = float(instance.capacity.max(axis=1).sum()), self._trained_on
-        if known is None or gpus >= OUTSIDE * known.least_gpus:
+        gpus, least = int(instance.capacity.max(axis=1).sum()), self._least_gpus
+        if gpus >= least:
             return super().doubt(instance, forecast)
-        return f"trained on {known.least_gpus:.0f} GPUs or more, here are {gpus:.0f}: local-fcfs decides in its place"
+        return f"trained on {least} GPUs or more, here are {gpus}: local-fcfs decides in its place"
 
     @property
-    def _trained_on(self) -> Scenario | None:
-        """Its scenario; None where that was instances of somebody's own."""
-        return SCENARIOS.get(self.acting.trained.card.scenario)
-
-    def _outside(self, rounds: Rounds) -> bool:
-        """Whether GPUs are much fewer, or the jobs that have come much larger beside them, than in any case of its training."""
-        known, gpus = self._trained_on, float(rounds.network.gpus.sum())
-        if known is None or gpus < OUTSIDE * known.least_gpus:
-            return known is not None
-        most = known.most_work / OUTSIDE * gpus * 24 * rounds.network.hour
-        return self.jobs >= FEW and self.work > most * self.jobs
+    def _least_gpus(self) -> int:
+        """That its training had; 0 where that was instances of somebody's own."""
+        known = SCENARIOS.get(self.acting.trained.card.scenario)
+        return 0 if known is None else known.least_gpus
 
     def _returned(self, rounds: Rounds, new: list[int]) -> list[int]:
         """Of the new jobs those that have not run before; what others have earned is taken back: their site failed."""
@@ -230,8 +213,6 @@ class GuardedAgent(AgentPolicy):
     def _memory(self) -> Memory:
         kept = {
             "earned": self.earned,
-            "jobs": self.jobs,
-            "work": self.work,
             "rule": self.rule.kept(self.now),
             "running": self.running,
         }
@@ -241,7 +222,6 @@ class GuardedAgent(AgentPolicy):
         super()._recall(kept)
         if kept.rule is None:
             raise OptschedError("the checkpoint was made without the guard")
-        self.jobs, self.work = kept.jobs, kept.work
         self.earned, self.rule, self.running = kept.earned, Beside.of(kept.rule), dict(kept.running)
 
 
