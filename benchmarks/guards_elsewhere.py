@@ -105,7 +105,8 @@ def main() -> None:
             print(f"{family}, {count} cases: ahead of {FAMILIES[family][0]}")
             for name in rows[0]:
                 ahead = np.array([row[name] for row in rows])
-                told = f"{100 * ahead.mean():7.2f} % {100 * ahead.min():7.2f} % at worst"
+                mean, worst = (round(100 * float(figure), 2) + 0.0 for figure in (ahead.mean(), ahead.min()))
+                told = f"{mean:7.2f} % {worst:7.2f} % at worst"
                 print(f"  {name:22} {told}, {int((ahead < -BEHIND).sum())} beyond 5 %", flush=True)
 
 
