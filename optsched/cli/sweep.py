@@ -129,8 +129,6 @@ def _told_of(file: str) -> Iterator[None]:
     """What is wrong in a plan is told with its file."""
     try:
         yield
-    except InputError:
-        raise
     except OptschedError as error:
         raise InputError(file, "", str(error)) from None
 

@@ -115,7 +115,7 @@ def run(build: Build, trial: Trial) -> Told:
         instance = build(trial.recipe)
         if instance.sha256 != trial.sha256:
             raise OptschedError("its instance has changed since the sweep began: the recipe makes another one now")
-        told |= _figures(instance, trial)
+        told |= {"status": "done"} | _figures(instance, trial)
     except OptschedError as error:
         told |= {"status": "failed", "message": str(error)}
     except Exception as error:  # somebody else's heuristic: one row, not the end of the sweep
@@ -131,7 +131,7 @@ def _figures(instance: Instance, trial: Trial) -> Told:
     if trial.kind == "bound":
         found = quick_bound(instance, seconds=0)
         judged = "realised" if has_proxy(instance) else None
-        return common | {"status": "done", "bound": None if found is None else found.value, "objective_kind": judged}
+        return common | {"bound": None if found is None else found.value, "objective_kind": judged}
     result = _solved(instance, trial) if trial.kind == "offline" else _replayed(instance, trial)
     if result.termination == "interrupted":
         raise KeyboardInterrupt
@@ -139,9 +139,9 @@ def _figures(instance: Instance, trial: Trial) -> Told:
     bounds = {} if result.bound is None else {result.objective_kind: result.bound}
     told = common | row(instance, trial.kind, name, result, bounds)
     lost = failed(result)  # a rule has decided in its place
-    told |= {"status": "failed" if lost else "done", "incumbents": result.incumbents}
-    told |= {"components": {} if lost else dict(result.components)}
-    return {word: value for word, value in told.items() if word not in result.components}
+    told |= {"components": {} if lost else dict(result.components), "incumbents": result.incumbents}
+    told = {word: value for word, value in told.items() if word not in result.components}
+    return told | ({"status": "failed"} if lost else {})
 
 
 def _solved(instance: Instance, trial: Trial) -> Any:

@@ -211,11 +211,7 @@ class GuardedAgent(AgentPolicy):
         self.running[rounds.names[j]] = self.now + int(rounds.rows.duration[j]), usd
 
     def _memory(self) -> Memory:
-        kept = {
-            "earned": self.earned,
-            "rule": self.rule.kept(self.now),
-            "running": self.running,
-        }
+        kept = {"earned": self.earned, "rule": self.rule.kept(self.now), "running": self.running}
         return super()._memory().model_copy(update=kept)
 
     def _recall(self, kept: Memory) -> None:
