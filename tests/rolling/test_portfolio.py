@@ -16,6 +16,7 @@ from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.referee import evaluate
 from optsched.rolling.allocation.futures import Arrivals, futures
+from optsched.rolling.allocation.outlook import Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
 from optsched.rolling.allocation.portfolio import KEEPING, RULES, Bidding, Portfolio
 from optsched.rolling.allocation.simulator import AllocationSimulator
@@ -174,3 +175,13 @@ def test_one_after_the_other_where_sharing_is_dear() -> None:
     jobs = [(350.0, 8600.0, 0.0, (5400.0, 3000.0)), (475.0, 5500.0, 0.0, (3600.0, 2300.0))]
     found = replay(rising(1, (1.0, 5.0), jobs), "rolling")
     assert found.objective == pytest.approx((5400 + 3600) / 3600)
+
+
+@pytest.mark.parametrize(("nodes", "most"), [(10, 32), (20, 60)])
+def test_futures_of_many_nodes_have_as_many_more_arrivals(nodes: int, most: int) -> None:
+    """Else a queue that lasts looks as if it were soon over, and a GPU too cheap."""
+    instance = andreas(1, nodes)
+    outlook = Outlook(0)
+    outlook.observe(instance)
+    _, ahead = outlook.ahead(instance, 3)
+    assert ahead.submit_s.shape == (3, len(instance.known_jobs) + most)

@@ -13,7 +13,7 @@ from optsched.problems.allocation.urgency import urgency
 from optsched.rolling.allocation.futures import Arrivals, Futures, futures
 from optsched.rolling.allocation.playout import Cluster
 
-MOST = 32  # jobs to come, and at least one a GPU
+MOST, A_NODE = 32, 3  # jobs to come, or at least so many a node, or one a GPU: fewer are too few to tell that a queue will last
 
 
 class Kept(Data):
@@ -57,7 +57,8 @@ class Outlook:
         cluster = Cluster.of(snapshot, measured.speed)
         work = measured.work[np.isfinite(measured.work)]
         usual = float(work.mean()) / cluster.whole if len(work) else 1.0
-        drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, max(MOST, int(cluster.total.sum())), usual)
+        most = max(MOST, A_NODE * int(cluster.nodes.sum()), int(cluster.total.sum()))
+        drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, most, usual)
         return cluster, futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
 
     def kept(self) -> Kept:
