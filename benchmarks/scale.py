@@ -3,7 +3,7 @@
     python benchmarks/scale.py                              # the four headline cases, 60 s a method; 25 minutes
     python benchmarks/scale.py --cases geo-1.0 --seconds 600 --methods decomposition --seeds 3
     python benchmarks/scale.py --cases jobs-2k jobs-20k jobs-200k hours-17 hours-168 --methods decomposition greedy
-    python benchmarks/scale.py --cases nodes-100 nodes-1000 nodes-8gpus --methods auto greedy
+    python benchmarks/scale.py --cases nodes-1000 nodes-10000 nodes-8gpus nodes-8gpus-2000 --methods auto greedy --seconds 300
     python benchmarks/scale.py --cases azure-all geo-wide --seconds 600 --methods decomposition   # 25 minutes
 
 In out/benchmarks, which git ignores (benchmarks/results with --record): scale.csv (a row a run, appended), scale-trace.csv (gap
@@ -71,7 +71,10 @@ CASES = {
     "hours-168": azure(20_000, 168),
     "nodes-100": ["generate", "andreas-2", "--nodes", "100", "--all-submitted"],
     "nodes-1000": ["generate", "andreas-2", "--nodes", "1000", "--all-submitted"],
+    "nodes-10000": ["generate", "andreas-2", "--nodes", "10000", "--jobs", "100000", "--all-submitted"],
     "nodes-8gpus": ["generate", "wide-nodes", "--nodes", "200", "--jobs", "1000"],
+    "nodes-8gpus-2000": ["generate", "wide-nodes", "--nodes", "2000", "--jobs", "10000"],
+    "nodes-8gpus-10000": ["generate", "wide-nodes", "--nodes", "10000", "--jobs", "100000"],
 }
 HEADLINE = ("geo-1.0", "geo-1.8", "azure-20k", "azure-20k-wide")
 COLUMNS = (

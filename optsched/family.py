@@ -117,6 +117,13 @@ class Family(ABC, Generic[I, S]):
         """
         return {}
 
+    def relaxations(self) -> Mapping[str, Callable[[I, tuple[float, ...]], float | None]]:
+        """What multipliers in a file prove, or None where they are of another instance; by the `formulation` that they name.
+
+        Only of relaxations that are no formulation.
+        """
+        return {}
+
     def exact_size(self, instance: I) -> ExactSize | None:
         """How large the exact model would be, in a fraction of the time to build it; None where it is never large.
 

@@ -13,6 +13,7 @@ from optsched.instances.base import Instance
 from optsched.models import Model, choose
 from optsched.monitor import Monitor, Progress, run_with_deadline
 from optsched.referee import check, evaluate
+from optsched.registry import family_of
 from optsched.result import KEPT_DUALS, Proof
 from optsched.schedules.base import PROVEN, TOLERANCE, Schedule, differs
 from optsched.solvers import Backend, LinearForm, SolverResult, SolverSettings, linear_form
@@ -251,6 +252,9 @@ def proves(instance: Instance, proof: Proof, objective: float) -> float | None:
     """
     if proof.duals is None:
         return None
+    relaxed = family_of(instance).relaxations().get(proof.formulation or "")
+    if relaxed is not None:
+        return relaxed(instance, proof.duals)
     sign = 1 if instance.sense == "minimize" else -1
     form = linear_form(choose(instance, proof.formulation).of(instance)).scaled(objective)
     form = cut_off(form, sign * objective * form.scale)

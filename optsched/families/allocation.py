@@ -52,11 +52,17 @@ class Allocation(Family[AllocationInstance, Decided]):
         return FORMULATIONS
 
     def bounding(self) -> Mapping[str, Callable[..., Method[AllocationInstance]]]:
-        """The relaxation by the cheapest job of a node; of histories, a plan of whoever knows everything."""
-        from optsched.decomposition.cheapest_reading import CheapestReadingRelaxation
+        """Prices of slots and the reading by the cheapest job; of histories, a plan of whoever knows everything."""
+        from optsched.decomposition.allocation.method import AllocationDecomposition
         from optsched.rolling.allocation.offline_method import OfflinePlan
 
-        return {"decomposition": CheapestReadingRelaxation, OfflinePlan.name: OfflinePlan}
+        return {"decomposition": AllocationDecomposition, OfflinePlan.name: OfflinePlan}
+
+    def relaxations(self) -> Mapping[str, Callable[[AllocationInstance, tuple[float, ...]], float | None]]:
+        """Prices of slots."""
+        from optsched.decomposition.allocation.slot_prices import proven
+
+        return {"slots": proven}
 
     def exact_size(self, instance: AllocationInstance) -> ExactSize:
         """Columns of the recommended formulation."""

@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 
 import optsched
 from optsched import solvers
+from optsched.decomposition.bundle import Bundle, on_simplex
 from optsched.decomposition.vcc.beam import Beam, Settings
-from optsched.decomposition.vcc.bundle import Bundle, on_simplex
 from optsched.decomposition.vcc.corridor import corridors
 from optsched.decomposition.vcc.fits import Window, reachable
 from optsched.decomposition.vcc.memory import MemoryRelaxation

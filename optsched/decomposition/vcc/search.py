@@ -8,8 +8,8 @@ from itertools import count, islice
 
 import numpy as np
 
+from optsched.decomposition.bundle import Bundle
 from optsched.decomposition.vcc.beam import Beam, Settings, span
-from optsched.decomposition.vcc.bundle import Bundle
 from optsched.decomposition.vcc.corridor import corridors
 from optsched.decomposition.vcc.memory import MemoryRelaxation
 from optsched.decomposition.vcc.polish import moved, moves

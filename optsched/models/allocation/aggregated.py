@@ -16,10 +16,11 @@ from optsched.instances.base import Ints
 from optsched.models.allocation.later import Later
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
+from optsched.problems.allocation.named import named
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.patterns import Pattern, model_size, patterns, sizes_of
 from optsched.problems.allocation.placed import Placed, by_node
-from optsched.schedules.allocation import AllocationSchedule, Assignment
+from optsched.schedules.allocation import AllocationSchedule
 
 MOST_PATTERNS = 20_000
 MOST_COLUMNS = 400_000
@@ -97,30 +98,10 @@ class Aggregated(Model[AllocationInstance, AllocationSchedule]):
         return tuple(gpus.count(size) for size in self.sizes[k])
 
     def decode(self) -> AllocationSchedule:
-        """Name the nodes: firsts take nodes of their class, others the open slots of their size, by time."""
-        assignments = []
-        for k, node_class in enumerate(self.instance.node_classes):
-            nodes = iter(node_class.nodes)
-            open_slots: dict[int, list[tuple[float, int]]] = defaultdict(list)
-            for option, pattern in sorted(self.firsts_of(k), key=lambda pair: self.listed.time_s[pair[0]]):
-                node, first = next(nodes), int(self.listed.gpus[option])
-                assignments.append((option, node))
-                for size, count in self.slots(pattern, k, first):
-                    open_slots[size] += [(float(self.listed.time_s[option]), node)] * count
-            of_class = np.flatnonzero(self.listed.node_class == k).tolist()
-            chosen = [o for o in of_class if (self.other[o].value or 0) > 0.5]
-            taken: dict[int, int] = defaultdict(int)
-            for o in sorted(chosen, key=lambda o: self.listed.time_s[o]):
-                size = int(self.listed.gpus[o])
-                assignments.append((o, open_slots[size][taken[size]][1]))  # ascending on both sides: a slot in time
-                taken[size] += 1
-        jobs, nodes_of = self.instance.known_jobs, self.instance.nodes
-        return AllocationSchedule(
-            assignments=tuple(
-                Assignment(job=jobs[int(self.listed.job[o])].id, node=nodes_of[n].id, gpus=int(self.listed.gpus[o]))
-                for o, n in assignments
-            )
-        )
+        """Name the nodes."""
+        classes = range(len(self.instance.node_classes))
+        others = np.flatnonzero([(other.value or 0) > 0.5 for other in self.other])
+        return named(self.instance, self.listed, self.sizes, [self.firsts_of(k) for k in classes], others)
 
     @abstractmethod
     def firsts_of(self, k: int) -> list[tuple[int, Pattern]]:

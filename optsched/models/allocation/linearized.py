@@ -15,6 +15,8 @@ from optsched.problems.allocation.options import options
 from optsched.problems.allocation.placed import by_node
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
+MOST_COLUMNS = 2_000_000
+
 
 class Linearized(Model[AllocationInstance, AllocationSchedule]):
     """Nodes by name, alpha * pi linearised exactly.
@@ -26,6 +28,13 @@ class Linearized(Model[AllocationInstance, AllocationSchedule]):
     """
 
     name: ClassVar[str] = "linearized"
+
+    @classmethod
+    def refuses(cls, instance: AllocationInstance) -> str | None:
+        """Too many to build: a column for every option, node of its class and role."""
+        ways = np.isfinite(instance.columns.time_s).sum(axis=(0, 2))
+        columns = 2 * sum(int(n) * len(c.nodes) for n, c in zip(ways, instance.node_classes, strict=True))
+        return f"{columns} columns, at most {MOST_COLUMNS} are built" if columns > MOST_COLUMNS else None
 
     def build(self) -> None:
         """Variables, rows and objective."""

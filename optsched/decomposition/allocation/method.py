@@ -1,0 +1,199 @@
+"""The decomposition of allocation as a method: prices of slots, the core that they leave open, then the other reading whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from optsched.decomposition.allocation.slot_prices import SlotPrices
+from optsched.exact import Exact
+from optsched.instances.allocation import AllocationInstance
+from optsched.instances.base import Bools
+from optsched.models.allocation.aggregated import Aggregated
+from optsched.models.allocation.core import SlotCore
+from optsched.monitor import Monitor, run_with_deadline
+from optsched.problems.allocation.patterns import count_patterns, patterns
+from optsched.problems.allocation.slots import Cell, SlotProgram
+from optsched.referee import check, evaluate
+from optsched.result import Proof, relative_gap
+from optsched.scaffold import BaseMethod, Call, Found
+from optsched.schedules.allocation import AllocationSchedule
+from optsched.schedules.base import PROVEN
+from optsched.solvers import SolverSettings, backend, linear_form
+from optsched.starts import best_start, better
+from optsched.stop import Stop
+
+GAP = 1e-6
+EASY, WHOLE = (
+    20_000,
+    150_000,
+)  # ways of the jobs, up to which no prices are needed, and up to which the reading is solved as a whole
+CORES = (1_000, 4_000, 16_000)  # ways beside one of each job, until they leave no more than ENOUGH
+ENOUGH = 1e-5  # between the core and the bound, relative
+NODES = 200  # of a core's branch and bound
+CELLS = 2_000  # patterns up to which all are in the core
+
+
+@dataclass(frozen=True)
+class AllocationDecomposition(BaseMethod[AllocationInstance]):
+    """Lagrangian or relaxed bound, and a schedule found with it, at scale.
+
+    Every node pays for its cheapest job, not its first-ending one (erratum A1), which is never more: what bounds that reading
+    bounds both, and its schedules are schedules of both. Many jobs meet many nodes in a few dozen kinds of slots, whose prices
+    leave a small core to be decided; then the reading is solved as a whole, where its model is not too large.
+    """
+
+    name: ClassVar[str] = "decomposition"
+    ends_itself: ClassVar[bool] = True
+
+    def search(self, call: Call[AllocationInstance]) -> Found:
+        """Prices and core, where jobs are many; the whole reading from there.
+
+        Raises
+        ------
+        OptschedError
+            The start breaks a rule.
+        """
+        instance, monitor = call.instance, call.monitor()
+        given = best_start(instance, call.given, call.until)
+        assert isinstance(given, AllocationSchedule)
+        run = _Slots(instance, given, call.within, monitor)
+        relaxed = instance.model_copy(update={"first_ending": "cheapest"})
+        whole = len(run.program.job) <= WHOLE and Aggregated.refuses(relaxed) is None
+        if not whole or len(run.program.job) > EASY:
+            run_with_deadline(run, monitor, call.until)
+        if whole and monitor.stopping is None and not run.closed():
+            return self._whole(call, relaxed, run)
+        ended = monitor.stopping or ("gap_limit" if run.closed() else "completed" if run.ended else "time_limit")
+        return run.found(ended, {"relaxed": "slots, cheapest"})
+
+    @staticmethod
+    def _whole(call: Call[AllocationInstance], relaxed: AllocationInstance, run: _Slots) -> Found:
+        inner = replace(call.stop, seconds=call.left(), gap=call.stop.gap or GAP)
+        found = Exact()(relaxed, stop=inner, seed=call.seed, start=run.schedule, progress=call.progress)
+        assert isinstance(found.schedule, AllocationSchedule)
+        run.take(found.schedule)
+        if found.bound is not None:
+            run.learn(found.bound, found.proof)
+        ended = found.termination
+        if ended in ("optimal", "gap_limit") and not run.closed():
+            ended = "completed"  # the relaxed reading is solved, what is left is between the readings
+        timings = {k: v for k, v in found.timings_s.model_dump().items() if k != "total"}
+        return replace(run.found(ended, {"relaxed": "aggregated, cheapest"}), timings=timings)
+
+
+class _Slots:
+    """One instance under prices of slots; what it has found is always there.
+
+    Attributes
+    ----------
+    schedule, value : the best so far. prices : of slots, once there are any. ended : whether it has done all that it can.
+    """
+
+    def __init__(self, instance: AllocationInstance, given: AllocationSchedule, stop: Stop, monitor: Monitor) -> None:
+        self.instance, self.stop, self.monitor = instance, stop, monitor
+        self.program = SlotProgram.of(instance)
+        self.schedule, self.value = given, evaluate(instance, given).objective
+        monitor.incumbent(self.value)
+        self.prices: SlotPrices | None = None
+        self._other: tuple[float, Proof | None] | None = None
+        self.ended = False
+
+    def __call__(self) -> None:
+        """Prices, then the core that they leave open, then a larger one."""
+        self.prices = prices = SlotPrices(self.program)
+        prices.raise_all(self.value, self.monitor, self._goes_on)
+        cells = self._cells(prices)
+        left: float | None = 0.0
+        for more in CORES:
+            if self.closed() or not self._goes_on():
+                return
+            kept = prices.core(more)
+            if left is None:  # there may be no schedule of these ways: the best one so far is
+                way, known = self.program.of_schedule(self.schedule)
+                kept[way] = True
+                cells = list(dict.fromkeys([*cells, *known]))
+            left = self._decide(prices, kept, cells)
+            if left is not None and left <= max(ENOUGH, self.stop.gap or 0.0):
+                break
+        self.ended = True
+
+    def _goes_on(self) -> bool:
+        return self.monitor.stopping is None and (self.stop.seconds is None or self._left() > 0)
+
+    def _left(self) -> float:
+        return (self.stop.seconds or 0.0) - self.monitor.clock.elapsed_s()
+
+    def _cells(self, prices: SlotPrices) -> list[Cell]:
+        """All cells of the nodes where those are few, else those that were worth most under some prices."""
+        p, classes = self.program, self.instance.node_classes
+        sizes = list(zip(classes, p.sizes, strict=True))
+        if sum(count_patterns(c.gpus, of_class) for c, of_class in sizes) > CELLS:
+            return list(prices.cells)
+        return [
+            (k, first, pattern)
+            for k, (c, of_class) in enumerate(sizes)
+            for pattern in patterns(c.gpus, of_class)
+            for first, count in enumerate(pattern)
+            if count
+        ]
+
+    def _decide(self, prices: SlotPrices, kept: Bools, cells: list[Cell]) -> float | None:
+        """Solve a core; how far it is from the bound, relative, in its own reading."""
+        core = SlotCore(self.program, kept, cells)
+        form = linear_form(core).scaled(self.value)
+        inner = Monitor(self.monitor.clock, 1)
+        self.monitor.when_stopped(lambda: inner.stop("interrupted"))
+        left = None if self.stop.seconds is None else max(0.1, self._left())
+        task = SolverSettings(seconds=left, gap=(self.stop.gap or GAP) / 2, threads=1, options={"mip_max_nodes": NODES})
+        x = backend("highs").solve(core, form, task, inner).x
+        if x is None:
+            return None
+        form.store(x)
+        found = self.program.schedule(*core.chosen())
+        if not check(self.instance, found):
+            self.take(found)
+        return relative_gap(form.value(x) / form.scale, prices.best.bound)
+
+    def take(self, other: AllocationSchedule) -> None:
+        """The one that the referee prefers."""
+        kept = better(self.instance, self.schedule, other)
+        assert isinstance(kept, AllocationSchedule)
+        self.schedule = kept
+        self.value = evaluate(self.instance, self.schedule).objective
+        self.monitor.incumbent(self.value)
+
+    def learn(self, bound: float, proof: Proof | None) -> None:
+        """What the other reading as a whole has proven; its multipliers are of another instance, and not told."""
+        self._other = bound, None if proof is None else proof.model_copy(update={"duals": None})
+        self.monitor.raised(bound)
+
+    def proven(self) -> tuple[float | None, Proof | None]:
+        """The best bound, and how it was proven."""
+        best = None if self.prices is None else self.prices.best
+        if self._other is not None and (best is None or self._other[0] > best.bound):
+            return self._other
+        return (
+            (None, None)
+            if best is None
+            else (best.bound, Proof(kind="duals", formulation=SlotCore.name, duals=tuple(best.prices.tolist())))
+        )
+
+    def closed(self) -> bool:
+        """Whether what is left is no more than was asked for."""
+        gap = relative_gap(self.value, self.proven()[0])
+        return gap is not None and gap <= (self.stop.gap or PROVEN)
+
+    def found(self, ended: str, options: dict[str, object]) -> Found:
+        """What there is to tell."""
+        bound, proof = self.proven()
+        return Found(
+            self.schedule,
+            ended,
+            bound=bound,
+            proof=proof,
+            options=options,
+            packages=("pyomo", "highspy"),
+            monitor=self.monitor,
+            message=None if bound is None else "bound that holds whichever job of a node ends first",
+        )
