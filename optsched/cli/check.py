@@ -199,7 +199,7 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
         return [Violation("proof that is not there", detail="the bound is said to come from prices, and there are none")]
     if proof is None or bound is None or has.get(proof.kind) is None:
         return []
-    if proven is None:
+    if proven is None or not isfinite(proven):
         return [Violation("proof that fits nothing", detail=f"the {proof.kind} are not of this instance")]
     more = bound - proven if instance.sense == "minimize" else proven - bound
     if more <= 2 * PROVEN * max(abs(bound), abs(proven)):

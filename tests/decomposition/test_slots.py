@@ -12,7 +12,7 @@ import pytest
 import optsched
 from optsched.decomposition.allocation import method
 from optsched.decomposition.allocation.slot_prices import SlotPrices, priced, proven
-from optsched.instances.generators import andreas, wide_nodes
+from optsched.instances.generators import andreas
 from optsched.models import choose
 from optsched.models.allocation.aggregated import AggregatedCheapest
 from optsched.monitor import Monitor
@@ -94,6 +94,12 @@ def test_nobody_needs_a_node_that_is_not_wanted() -> None:
     assert proven(idle, (0.0,) * 4) is None
 
 
+def test_prices_that_no_sum_holds_prove_nothing() -> None:
+    """A file may hold any number; minus infinity is no bound that one could be held to."""
+    for prices in ((0.0, 1e308, 1e308), (1.7e308, 0.0, 0.0), (0.0, 0.0, -1.7e308)):
+        assert proven(crowd(4, 2), prices) is None
+
+
 def checked(instance: Any, seed: int) -> None:
     best = enumerate_exact.best(plain(instance))
     assert best.value is not None
@@ -145,18 +151,45 @@ def test_many_jobs_and_nodes() -> None:
     assert result.options["relaxed"] == "slots, cheapest"
 
 
-def test_nodes_with_more_patterns_than_can_be_listed() -> None:
-    """48 GPUs with every size: a hundred thousand patterns, of which a knapsack picks the dearest."""
-    few = wide_nodes(4, 40, seed=1)
-    times = {kind: tuple(3000.0 / g**0.8 for g in range(1, 49)) for kind in few.gpu_types}
-    costs = {kind: {"node_cost_per_h": [float(g) for g in range(1, 49)]} for kind in few.gpu_types}
-    nodes = [node.model_dump() | {"gpus": 48} for node in few.nodes]
-    jobs = [job.model_dump() | {"time_s": times} for job in few.jobs]
-    instance = parse(json.dumps(few.to_json() | {"gpu_types": costs, "nodes": nodes, "jobs": jobs}).encode(), "x")
-    assert "packing patterns" in (AggregatedCheapest.refuses(instance) or "")
+def wide(gpus: int, nodes: int, jobs: int, seed: int | None) -> Any:
+    """Nodes of so many GPUs, of which jobs, alike where there is no seed, take any number."""
+    rng = np.random.default_rng(seed)
+    drawn = [(3600.0, 1.0, 0.0)] * jobs
+    if seed is not None:
+        drawn = [(rng.uniform(600, 7200), rng.uniform(0.2, 3), rng.uniform(0, 2000)) for _ in range(jobs)]
+    return tiny.make(
+        "allocation",
+        currency="EUR",
+        now_s=0,
+        scheduling_interval_s=300,
+        postponement_penalty=100,
+        use_all_nodes=False,
+        gpu_types={"A": {"node_cost_per_h": [1.0 * g for g in range(1, gpus + 1)]}},
+        nodes=[{"id": f"n{n}", "gpu_type": "A", "gpus": gpus} for n in range(nodes)],
+        jobs=[
+            {
+                "id": f"j{j}",
+                "submit_s": 0,
+                "due_s": due,
+                "weight_per_s": weight,
+                "time_s": {"A": [work / g**0.8 for g in range(1, gpus + 1)]},
+            }
+            for j, (work, weight, due) in enumerate(drawn)
+        ],
+    )
+
+
+@pytest.mark.parametrize(("gpus", "nodes", "jobs", "seed"), [(24, 4, 60, None), (48, 8, 80, 1), (64, 4, 20, 2)])
+def test_wide_nodes(by_prices: None, gpus: int, nodes: int, jobs: int, seed: int | None) -> None:
+    """Patterns too many to be listed: a knapsack picks the dearest, and no price a GPU proves more than the best prices."""
+    instance = wide(gpus, nodes, jobs, seed)
     result = optsched.solve(instance, "decomposition")
-    assert result.gap is not None
-    assert result.gap < 0.1  # the greedy start is at 0.2 and more
+    assert result.verify(instance) == []
+    assert result.bound is not None
+    program, size = SlotProgram.of(instance), np.append(np.tile(np.arange(1.0, gpus + 1), 2), 0.0)
+    assert result.bound >= max(priced(program, price * size).bound for price in np.geomspace(1, 1e5, 200)) * (1 - 1e-4)
+    if gpus > 40:
+        assert "packing patterns" in (AggregatedCheapest.refuses(instance) or "")
 
 
 def test_named_nodes_that_would_fill_the_memory_are_refused() -> None:

@@ -12,7 +12,7 @@ from optsched.instances.base import Bools
 from optsched.models.allocation.aggregated import Aggregated
 from optsched.models.allocation.core import SlotCore
 from optsched.monitor import Monitor, run_with_deadline
-from optsched.problems.allocation.patterns import count_patterns, patterns
+from optsched.problems.allocation.patterns import patterns
 from optsched.problems.allocation.slots import Cell, SlotProgram
 from optsched.referee import check, evaluate
 from optsched.result import Proof, relative_gap
@@ -24,10 +24,8 @@ from optsched.starts import best_start, better
 from optsched.stop import Stop
 
 GAP = 1e-6
-EASY, WHOLE = (
-    20_000,
-    150_000,
-)  # ways of the jobs, up to which no prices are needed, and up to which the reading is solved as a whole
+EASY = 20_000  # ways of the jobs, up to which no prices are needed
+WHOLE = 150_000  # up to which the reading is solved as a whole
 CORES = (1_000, 4_000, 16_000)  # ways beside one of each job, until they leave no more than ENOUGH
 ENOUGH = 1e-5  # between the core and the bound, relative
 NODES = 200  # of a core's branch and bound
@@ -60,16 +58,16 @@ class AllocationDecomposition(BaseMethod[AllocationInstance]):
         run = _Slots(instance, given, call.within, monitor)
         relaxed = instance.model_copy(update={"first_ending": "cheapest"})
         whole = len(run.program.job) <= WHOLE and Aggregated.refuses(relaxed) is None
-        if not whole or len(run.program.job) > EASY:
+        if not whole or len(run.program.job) > EASY or run.program.patterns > CELLS:
             run_with_deadline(run, monitor, call.until)
         if whole and monitor.stopping is None and not run.closed():
             return self._whole(call, relaxed, run)
-        ended = monitor.stopping or ("gap_limit" if run.closed() else "completed" if run.ended else "time_limit")
+        ended = monitor.stopping or ("gap_limit" if run.closed() else run.ended or "time_limit")
         return run.found(ended, {"relaxed": "slots, cheapest"})
 
     @staticmethod
     def _whole(call: Call[AllocationInstance], relaxed: AllocationInstance, run: _Slots) -> Found:
-        inner = replace(call.stop, seconds=call.left(), gap=call.stop.gap or GAP)
+        inner = replace(call.stop, seconds=call.left(), gap=GAP if call.stop.gap is None else call.stop.gap)
         found = Exact()(relaxed, stop=inner, seed=call.seed, start=run.schedule, progress=call.progress)
         assert isinstance(found.schedule, AllocationSchedule)
         run.take(found.schedule)
@@ -87,7 +85,7 @@ class _Slots:
 
     Attributes
     ----------
-    schedule, value : the best so far. prices : of slots, once there are any. ended : whether it has done all that it can.
+    schedule, value : the best so far. prices : of slots, once there are any. ended : how, once it has done all that it can.
     """
 
     def __init__(self, instance: AllocationInstance, given: AllocationSchedule, stop: Stop, monitor: Monitor) -> None:
@@ -97,12 +95,12 @@ class _Slots:
         monitor.incumbent(self.value)
         self.prices: SlotPrices | None = None
         self._other: tuple[float, Proof | None] | None = None
-        self.ended = False
+        self.ended: str | None = None
 
     def __call__(self) -> None:
         """Prices, then the core that they leave open, then a larger one."""
         self.prices = prices = SlotPrices(self.program)
-        prices.raise_all(self.value, self.monitor, self._goes_on)
+        prices.raise_all(self.value, self.monitor, lambda: self._goes_on() and not self.closed())
         cells = self._cells(prices)
         left: float | None = 0.0
         for more in CORES:
@@ -116,7 +114,7 @@ class _Slots:
             left = self._decide(prices, kept, cells)
             if left is not None and left <= max(ENOUGH, self.stop.gap or 0.0):
                 break
-        self.ended = True
+        self.ended = "completed" if prices.exact else "iteration_limit"
 
     def _goes_on(self) -> bool:
         return self.monitor.stopping is None and (self.stop.seconds is None or self._left() > 0)
@@ -126,13 +124,11 @@ class _Slots:
 
     def _cells(self, prices: SlotPrices) -> list[Cell]:
         """All cells of the nodes where those are few, else those that were worth most under some prices."""
-        p, classes = self.program, self.instance.node_classes
-        sizes = list(zip(classes, p.sizes, strict=True))
-        if sum(count_patterns(c.gpus, of_class) for c, of_class in sizes) > CELLS:
+        if self.program.patterns > CELLS:
             return list(prices.cells)
         return [
             (k, first, pattern)
-            for k, (c, of_class) in enumerate(sizes)
+            for k, (c, of_class) in enumerate(zip(self.instance.node_classes, self.program.sizes, strict=True))
             for pattern in patterns(c.gpus, of_class)
             for first, count in enumerate(pattern)
             if count
@@ -145,9 +141,11 @@ class _Slots:
         inner = Monitor(self.monitor.clock, 1)
         self.monitor.when_stopped(lambda: inner.stop("interrupted"))
         left = None if self.stop.seconds is None else max(0.1, self._left())
-        task = SolverSettings(seconds=left, gap=(self.stop.gap or GAP) / 2, threads=1, options={"mip_max_nodes": NODES})
+        task = SolverSettings(
+            seconds=left, gap=(GAP if self.stop.gap is None else self.stop.gap) / 2, threads=1, options={"mip_max_nodes": NODES}
+        )
         x = backend("highs").solve(core, form, task, inner).x
-        if x is None:
+        if x is None or self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
             return None
         form.store(x)
         found = self.program.schedule(*core.chosen())

@@ -36,6 +36,8 @@ PATIENCE = 12  # rounds in a row that promise nothing, though the box binds
 STEPS = (1.0, 0.3, 0.1)  # of the way to what the program proposes, until it is not far off
 NONE = 1e-9  # of a way
 INSIDE = 0.999  # of the way to the box's edge
+DEAREST = 1e100  # that is believed of a file: sums of dearer ones are no numbers any more
+HALVINGS, NARROWER = 30, 8  # of a price a GPU, alike for slots of all sizes, and steps between two of them
 TINY = 1e-3  # of the objective: what there is to gain, at least
 
 
@@ -123,7 +125,7 @@ def _dearest(p: SlotProgram, k: int, prices: Floats) -> tuple[float, Cell]:
 def proven(instance: AllocationInstance, prices: tuple[float, ...]) -> float | None:
     """What prices from a file prove of an instance; None where they are not of it."""
     program = SlotProgram.of(instance)
-    fits = len(prices) == 2 * program.kinds + 1 and bool(np.isfinite(prices).all())
+    fits = len(prices) == 2 * program.kinds + 1 and all(abs(price) <= DEAREST for price in prices)  # nor is NaN
     if not fits or (program.wanted is None and prices[-1] != 0.0):
         return None
     return priced(program, np.array(prices)).bound
@@ -139,7 +141,7 @@ class SlotPrices:
     Attributes
     ----------
     best : with the highest bound. cells : that were worth most at some time. kept : ways that came into question, shape (W,).
-    mixed : those that a linear program over them takes, one a job and hardly more, or None.
+    mixed : those that a linear program over them takes, one a job and hardly more, or None. exact : whether none prove more.
     """
 
     def __init__(self, program: SlotProgram, prices: Floats | None = None) -> None:
@@ -148,6 +150,7 @@ class SlotPrices:
         self.cells: dict[Cell, None] = dict.fromkeys(self.best.cells)
         self.kept = np.zeros(len(program.job), dtype=bool)
         self.mixed: Ints | None = None
+        self.exact = False
         low, high = (np.full(2 * program.kinds + 1, end) for end in (-np.inf, np.inf))
         low[: program.kinds] = 0.0
         if program.wanted is None:
@@ -165,6 +168,7 @@ class SlotPrices:
         order = np.random.default_rng(0).permutation(jobs)
         fewer = [jobs // FEWER**power for power in range(20, 0, -1)]
         hope = max(objective - self.best.bound, TINY * abs(objective))
+        self._by_size(hope, monitor)
         for some in [n for n in fewer if n * FEWER > SAMPLE]:
             aside = Monitor(monitor.clock, 1)
             monitor.when_stopped(partial(aside.stop, "interrupted"))
@@ -176,6 +180,19 @@ class SlotPrices:
         self._raise(hope, monitor, goes_on)
         if self.mixed is None and goes_on():
             self._mixes(monitor)
+
+    def _by_size(self, hope: float, monitor: Monitor) -> None:
+        """The best price a GPU, the same for slots of all sizes: a fair beginning where nodes are wide."""
+        p = self.program
+        size = np.concatenate([np.array(sizes, dtype=float) for sizes in p.sizes] or [np.zeros(0)])
+        size = np.append(np.tile(size, 2), 0.0)
+        tried = [hope / max(1, len(p.jobs)) * 2.0**-power for power in range(HALVINGS)]
+        value = {price: self._look(price * size, monitor).bound for price in tried}
+        step = 2.0
+        for _ in range(NARROWER):  # the bound is concave along them
+            step, best = step**0.5, max(value, key=lambda price: value[price])
+            for price in (best / step, best * step):
+                value[price] = self._look(price * size, monitor).bound
 
     def _raise(self, hope: float, monitor: Monitor, goes_on: Callable[[], bool]) -> None:
         bundle = Bundle(self.best.prices, self.limits, self.best.bound, self.best.slope, hope)
@@ -219,7 +236,10 @@ class SlotPrices:
             edge = (np.abs(point - center) >= INSIDE * reach) & (point > self.limits[0]) & (point < self.limits[1])
             looks = self._towards(point, value, monitor)
             silent = silent + 1 if value - self.best.bound <= CLOSE * abs(value) else 0
-            if silent and (silent == PATIENCE or not edge.any() or self._mixes(monitor)):
+            if silent and (not edge.any() or self._mixes(monitor)):
+                self.exact = True
+                return
+            if silent == PATIENCE:
                 return
             if silent or (len(looks) == 1 and self.best.bound > before):
                 reach[edge] *= WIDER

@@ -14,7 +14,7 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats, Ints
 from optsched.problems.allocation.named import named
 from optsched.problems.allocation.options import Options, options
-from optsched.problems.allocation.patterns import Pattern, sizes_of
+from optsched.problems.allocation.patterns import Pattern, count_patterns, sizes_of
 from optsched.problems.allocation.placed import by_node
 from optsched.schedules.allocation import AllocationSchedule
 
@@ -79,6 +79,12 @@ class SlotProgram:
     def kinds(self) -> int:
         """How many kinds of slots there are."""
         return int(self.begin[-1])
+
+    @property
+    def patterns(self) -> int:
+        """How many packing patterns there are."""
+        classes = zip(self.instance.node_classes, self.sizes, strict=True)
+        return sum(count_patterns(c.gpus, of_class) for c, of_class in classes)
 
     @property
     def waiting(self) -> int:
