@@ -160,3 +160,27 @@ def test_prices_that_prove_a_bound_are_in_the_file(tmp_path: Any, examples: Any)
         )
         assert told.return_value == code, told.output
     assert "proof that is not there" in told.output
+
+
+@pytest.mark.parametrize("what", ["prices that no sum holds", "a proof of the proxy beside a history"])
+def test_multipliers_that_prove_nothing_here(tmp_path: Any, what: str) -> None:
+    """Prices of slots come with the file: `check` believes a bound no further than they go, and only of what they are about."""
+    from click.testing import CliRunner
+
+    from optsched.cli import cli
+    from optsched.instances.generators import wide_nodes
+
+    instance = wide_nodes(60, 330, seed=2)  # more ways than are solved without prices
+    instance.save(tmp_path / "x.json")
+    forged = optsched.solve(instance, "greedy")
+    proof = Proof(kind="duals", formulation="slots", duals=(1.7e308, *[0.0] * 64))
+    if what != "prices that no sum holds":
+        found = optsched.solve(instance, "decomposition", gap=0.1)
+        assert found.proof is not None
+        assert (found.proof.formulation, found.proof.kind) == ("slots", "duals")
+        forged, proof = optsched.replay(instance, "fifo"), found.proof
+    claims = {"bound": forged.objective, "gap": 0.0, "proof": proof, "termination": "optimal", "solution": "optimal"}
+    forged.model_copy(update=claims).sealed().save(tmp_path / "forged.json")
+    told = CliRunner().invoke(cli, ["check", str(tmp_path / "x.json"), str(tmp_path / "forged.json")], standalone_mode=False)
+    assert told.return_value == 1, told.output
+    assert "proof that fits nothing" in told.output

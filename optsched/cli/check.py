@@ -173,6 +173,8 @@ def _proven(instance: Instance, result: Result) -> float | None:
     """What the file's own prices or multipliers prove, worked out anew; None where it has none that fit."""
     proof = result.proof
     if proof is not None and proof.kind == "duals" and proof.duals is not None and result.objective is not None:
+        if result.objective_kind == "realised":
+            return None  # models and relaxations are of the proxy
         from optsched.phases import proves
 
         return proves(instance, proof, result.objective)
