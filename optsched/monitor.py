@@ -73,6 +73,12 @@ class Monitor:
         if self.stopping is not None:
             interrupt()
 
+    def of_part(self, sign: int) -> Monitor:
+        """A monitor of a part of this run, a minimisation where `sign` is 1, which is stopped when this one is."""
+        part = Monitor(self.clock, sign)
+        self.when_stopped(lambda: part.stop("interrupted"))
+        return part
+
     def incumbent(self, objective: float, x: Floats | None = None) -> None:
         """A solution was found."""
         if not np.isfinite(objective):

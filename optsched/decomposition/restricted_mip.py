@@ -43,9 +43,7 @@ def solve_restricted_mip(
     model = RestrictedMip(program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model).scaled(program.objective(start))
-    monitor = Monitor(Clock(), form.sign)
-    if outer is not None:
-        outer.when_stopped(lambda: monitor.stop("interrupted"))
+    monitor = Monitor(Clock(), form.sign) if outer is None else outer.of_part(form.sign)
     options: dict[str, object] = {"mip_max_nodes": min(nodes, MOST_NODES)}
     if len(form.columns) <= SMALL:
         options["presolve"] = "off"

@@ -61,8 +61,9 @@ class Allocation(Family[AllocationInstance, Decided]):
     def relaxations(self) -> Mapping[str, Callable[[AllocationInstance, tuple[float, ...]], float | None]]:
         """Prices of slots."""
         from optsched.decomposition.allocation.slot_prices import proven
+        from optsched.models.allocation.core import SlotCore
 
-        return {"slots": proven}
+        return {SlotCore.name: proven}
 
     def exact_size(self, instance: AllocationInstance) -> ExactSize:
         """Columns of the recommended formulation."""

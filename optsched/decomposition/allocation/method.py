@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -20,8 +21,8 @@ from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.allocation import AllocationSchedule
 from optsched.schedules.base import PROVEN
 from optsched.solvers import SolverSettings, backend, linear_form
-from optsched.starts import best_start, better
-from optsched.stop import Stop
+from optsched.starts import best_start
+from optsched.stop import Spare, Stop
 
 GAP = 1e-6
 EASY = 20_000  # ways of the jobs, up to which no prices are needed
@@ -30,6 +31,7 @@ CORES = (1_000, 4_000, 16_000)  # ways beside one of each job, until they leave 
 ENOUGH = 1e-5  # between the core and the bound, relative
 NODES = 200  # of a core's branch and bound
 CELLS = 2_000  # patterns up to which all are in the core
+LEAST_S = 0.1  # for a core
 
 
 @dataclass(frozen=True)
@@ -94,17 +96,18 @@ class _Slots:
         self.schedule, self.value = given, evaluate(instance, given).objective
         monitor.incumbent(self.value)
         self.prices: SlotPrices | None = None
-        self._other: tuple[float, Proof | None] | None = None
+        self.spare = Spare(monitor.clock, stop.seconds, lambda: monitor.stopping is not None)
+        self._other: tuple[float, Proof | None] = -math.inf, None
         self.ended: str | None = None
 
     def __call__(self) -> None:
         """Prices, then the core that they leave open, then a larger one."""
         self.prices = prices = SlotPrices(self.program)
-        prices.raise_all(self.value, self.monitor, lambda: self._goes_on() and not self.closed())
+        prices.raise_all(self.value, self.monitor, lambda: self.spare() and not self.closed())
         cells = self._cells(prices)
         left: float | None = 0.0
         for more in CORES:
-            if self.closed() or not self._goes_on():
+            if self.closed() or not self.spare():
                 return
             kept = prices.core(more)
             if left is None:  # there may be no schedule of these ways: the best one so far is
@@ -115,12 +118,6 @@ class _Slots:
             if left is not None and left <= max(ENOUGH, self.stop.gap or 0.0):
                 break
         self.ended = "completed" if prices.exact else "iteration_limit"
-
-    def _goes_on(self) -> bool:
-        return self.monitor.stopping is None and (self.stop.seconds is None or self._left() > 0)
-
-    def _left(self) -> float:
-        return (self.stop.seconds or 0.0) - self.monitor.clock.elapsed_s()
 
     def _cells(self, prices: SlotPrices) -> list[Cell]:
         """All cells of the nodes where those are few, else those that were worth most under some prices."""
@@ -138,13 +135,10 @@ class _Slots:
         """Solve a core; how far it is from the bound, relative, in its own reading."""
         core = SlotCore(self.program, kept, cells)
         form = linear_form(core).scaled(self.value)
-        inner = Monitor(self.monitor.clock, 1)
-        self.monitor.when_stopped(lambda: inner.stop("interrupted"))
-        left = None if self.stop.seconds is None else max(0.1, self._left())
-        task = SolverSettings(
-            seconds=left, gap=(GAP if self.stop.gap is None else self.stop.gap) / 2, threads=1, options={"mip_max_nodes": NODES}
-        )
-        x = backend("highs").solve(core, form, task, inner).x
+        left = None if self.stop.seconds is None else max(LEAST_S, self.spare.left_s())
+        gap = (GAP if self.stop.gap is None else self.stop.gap) / 2
+        task = SolverSettings(seconds=left, gap=gap, threads=1, options={"mip_max_nodes": NODES})
+        x = backend("highs").solve(core, form, task, self.monitor.of_part(1)).x
         if x is None or self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
             return None
         form.store(x)
@@ -155,41 +149,40 @@ class _Slots:
 
     def take(self, other: AllocationSchedule) -> None:
         """The one that the referee prefers."""
-        kept = better(self.instance, self.schedule, other)
-        assert isinstance(kept, AllocationSchedule)
-        self.schedule = kept
-        self.value = evaluate(self.instance, self.schedule).objective
-        self.monitor.incumbent(self.value)
+        value = evaluate(self.instance, other).objective
+        if value < self.value:
+            self.schedule, self.value = other, value
+            self.monitor.incumbent(value)
 
     def learn(self, bound: float, proof: Proof | None) -> None:
         """What the other reading as a whole has proven; its multipliers are of another instance, and not told."""
         self._other = bound, None if proof is None else proof.model_copy(update={"duals": None})
         self.monitor.raised(bound)
 
-    def proven(self) -> tuple[float | None, Proof | None]:
-        """The best bound, and how it was proven."""
-        best = None if self.prices is None else self.prices.best
-        if self._other is not None and (best is None or self._other[0] > best.bound):
-            return self._other
-        return (
-            (None, None)
-            if best is None
-            else (best.bound, Proof(kind="duals", formulation=SlotCore.name, duals=tuple(best.prices.tolist())))
-        )
+    def bound(self) -> float | None:
+        """The best so far."""
+        best = max(self._other[0], -math.inf if self.prices is None else self.prices.best.bound)
+        return None if best == -math.inf else best
+
+    def _proof(self, bound: float | None) -> Proof | None:
+        """How it was proven."""
+        if self.prices is None or bound != self.prices.best.bound:
+            return self._other[1]
+        return Proof(kind="duals", formulation=SlotCore.name, duals=tuple(self.prices.best.prices.tolist()))
 
     def closed(self) -> bool:
         """Whether what is left is no more than was asked for."""
-        gap = relative_gap(self.value, self.proven()[0])
+        gap = relative_gap(self.value, self.bound())
         return gap is not None and gap <= (self.stop.gap or PROVEN)
 
     def found(self, ended: str, options: dict[str, object]) -> Found:
         """What there is to tell."""
-        bound, proof = self.proven()
+        bound = self.bound()
         return Found(
             self.schedule,
             ended,
             bound=bound,
-            proof=proof,
+            proof=self._proof(bound),
             options=options,
             packages=("pyomo", "highspy"),
             monitor=self.monitor,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import fsum
 
 import numpy as np
@@ -79,7 +78,7 @@ def priced(program: SlotProgram, prices: Floats) -> Priced:
     way = np.zeros(len(p.jobs), dtype=np.int64)
     way[p.job[hits[::-1]]] = hits[::-1]  # the first of several
     slope = np.bincount(p.kind[way], minlength=2 * kinds + 1).astype(float)
-    slope[2 * kinds] = (p.wanted or 0.0) - slope[kinds : 2 * kinds].sum() if p.wanted is not None else 0.0
+    slope[2 * kinds] = 0.0 if p.wanted is None else p.wanted - slope[kinds : 2 * kinds].sum()
     worth, cells = [], []
     for k, of_class in enumerate(p.sizes):
         if of_class:
@@ -166,14 +165,11 @@ class SlotPrices:
         """
         jobs = len(self.program.jobs)
         order = np.random.default_rng(0).permutation(jobs)
-        fewer = [jobs // FEWER**power for power in range(20, 0, -1)]
         hope = max(objective - self.best.bound, TINY * abs(objective))
         self._by_size(hope, monitor)
-        for some in [n for n in fewer if n * FEWER > SAMPLE]:
-            aside = Monitor(monitor.clock, 1)
-            monitor.when_stopped(partial(aside.stop, "interrupted"))
+        for some in [jobs // FEWER**power for power in range(20, 0, -1) if jobs // FEWER**power * FEWER > SAMPLE]:
             part = SlotPrices(self.program.sampled(np.sort(order[:some])), self.best.prices)
-            part._raise(hope * some / jobs, aside, goes_on)
+            part._raise(hope * some / jobs, monitor.of_part(1), goes_on)
             self.cells.update(part.cells)
             self._look(part.best.prices, monitor)
             hope = TINY * abs(objective)

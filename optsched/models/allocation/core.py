@@ -16,8 +16,8 @@ from optsched.problems.allocation.slots import Cell, SlotProgram
 class SlotCore(PyomoModel):
     """Slots taken are slots offered, over some ways and some cells.
 
-    Rows in this order: a way for each job that has several, slots beside firsts by kind, firsts by kind, nodes of each class,
-    nodes in use. With a `box` slots may be bought and sold, so that the rows' prices lie in it (Marsten, Hogan and Blankenship
+    Rows in this order: a way for each job that has several, slots beside firsts by kind, firsts by kind, nodes in use, nodes of
+    each class. With a `box` slots may be bought and sold, so that the rows' prices lie in it (Marsten, Hogan and Blankenship
     1975) and there is always a point.
 
     Parameters

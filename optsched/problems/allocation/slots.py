@@ -98,12 +98,8 @@ class SlotProgram:
         place[jobs] = np.arange(len(jobs))
         some = np.flatnonzero(place[self.job] >= 0)
         option = some[some < len(self.listed)]
-        listed = replace(
-            self.listed,
-            **{name: getattr(self.listed, name)[option] for name in ("job", "node_class", "gpus", "time_s", "energy")},
-            tardiness=self.listed.tardiness[option],
-            gain=self.listed.gain[option],
-        )
+        by_option = ("job", "node_class", "gpus", "time_s", "energy", "tardiness", "gain")
+        listed = replace(self.listed, **{name: getattr(self.listed, name)[option] for name in by_option})
         return replace(
             self,
             listed=listed,
