@@ -57,12 +57,12 @@ def solve_restricted_mip(
     return Optimum(found if program.objective(found) > program.objective(start) else start, bound)
 
 
-def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
+def relax(program: TimeIndexedProblem, outer: Monitor, seconds: float | None = None) -> Floats:
     """The linear relaxation: how much of each option is chosen, shape (n,), from a vertex.
 
     Raises
     ------
-    OptschedError : HiGHS finds no optimum, or needs more than `PIVOTS` a row: at that pace it would take minutes.
+    OptschedError : HiGHS finds no optimum, or needs more than `PIVOTS` a row, or these seconds: it would take minutes.
     """
     from optsched.models.restricted import RestrictedMip
     from optsched.solvers import linear_form
@@ -71,5 +71,5 @@ def relax(program: TimeIndexedProblem, outer: Monitor) -> Floats:
     model = RestrictedMip(program)
     share = np.zeros(len(program))
     form = linear_form(model)
-    share[model.kept] = relaxation(form, outer, PIVOTS * form.matrix.shape[0])[1][: len(model.kept)]
+    share[model.kept] = relaxation(form, outer, PIVOTS * form.matrix.shape[0], seconds)[1][: len(model.kept)]
     return share

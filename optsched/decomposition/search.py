@@ -25,13 +25,15 @@ SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 TRIES, PLACES = 40, 10  # ruins at a slot, slots a round
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
+LP_SHARE = 0.1  # of the time limit, at most
+EASY_GAP = 0.02  # of the relaxation rounded and filled: 0.1 to 0.8 % where windows close it, 5 to 7 % where they stay at 1.4 %
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
 JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
 PATIENCE, WORTH = 20, 5e-5
-EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
+EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is nearly integral, as windows are then
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
 
@@ -43,7 +45,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation was solved.
+    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation is nearly integral.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
@@ -124,16 +126,21 @@ class Search:
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)
+        seconds = None if self.stop.seconds is None else LP_SHARE * self.stop.seconds
         try:
             share = np.zeros(len(p))
-            share[pool] = relax(p.where(pool), self.monitor)
+            share[pool] = relax(p.where(pool), self.monitor, seconds)
         except OptschedError:
             return self.best
-        self.eased = True
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
         order = pricing.order()
         place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
         self._offer(packing.chosen)
+        assert self.dual is not None
+        gap = relative_gap(packing.value, self.dual.bound)
+        self.eased = gap is not None and gap <= EASY_GAP
+        if not self.eased:
+            return self.best
         used = share > 1e-6
         parted = np.zeros(len(p.demand), dtype=bool)
         parted[p.job[used & (share < 1 - 1e-6)]] = True

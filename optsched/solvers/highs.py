@@ -240,7 +240,7 @@ def _outcome(highs: _Highs, form: LinearForm, monitor: Monitor) -> SolverResult:
 
 
 def relaxation(
-    form: LinearForm, monitor: Monitor | None = None, most: int | None = None
+    form: LinearForm, monitor: Monitor | None = None, most: int | None = None, seconds: float | None = None
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Value of the LP relaxation in the model's own sense, its point, and the rows' multipliers (scaled).
 
@@ -248,10 +248,11 @@ def relaxation(
     ----------
     monitor : of a run that may be stopped.
     most : iterations of the simplex method.
+    seconds : for HiGHS, at most.
 
     Raises
     ------
-    OptschedError : the relaxation has no optimum, it was stopped, or it takes more iterations.
+    OptschedError : the relaxation has no optimum, it was stopped, or it takes more iterations or time.
     """
     import highspy
 
@@ -263,6 +264,8 @@ def relaxation(
         _listen(highs, monitor)
     if most is not None:
         highs.setOptionValue("simplex_iteration_limit", most)
+    if seconds is not None:
+        highs.setOptionValue("time_limit", seconds)
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         raise OptschedError(f"LP relaxation: HiGHS ended with {highs.modelStatusToString(highs.getModelStatus())}")
