@@ -42,6 +42,9 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
     gc.set_threshold(GARBAGE)
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # products here are small: on a busy machine threads take ten times as long
     interrupts.listen()
     _streams.open_output()
     _logging.warnings()

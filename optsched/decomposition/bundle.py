@@ -13,8 +13,8 @@ from optsched.instances.base import Floats
 
 MOST, DROPPED = 60, 20  # planes, and how many of the least weight make room
 STEPS, EXACT = 300, 1e-9  # of the weights
-SERIOUS, GOOD = 0.1, 0.5  # share of the promised rise for a new best, and for a longer reach
-WIDER, SHORTER, PATIENCE = 1.5, 0.8, 3
+SERIOUS, GOOD = 0.1, 0.3  # share of the promised rise for a new best, and for a longer reach
+WIDER, SHORTER, PATIENCE = 2.0, 0.8, 3
 
 
 class Bundle:

@@ -92,6 +92,11 @@ class Units:
     running: Whole
     capacity: int
 
+    @cached_property
+    def upto(self) -> list[float]:
+        """Of the first 0, 1, ... jobs, J + 1 of them; Python's numbers, for bisection."""
+        return [0, *np.cumsum(self.ncu).tolist()]
+
 
 class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     """Flexible jobs over T = len(carbon_kg_per_kwh) slots, behind a cap.

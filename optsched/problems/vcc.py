@@ -31,8 +31,7 @@ class Staircase:
     @cached_property
     def start(self) -> Ints:
         """The slot in which each started job starts, in the order of the queue."""
-        count = int(self.started[-1]) if len(self.started) else 0
-        return np.searchsorted(self.started, np.arange(1, count + 1)).astype(np.int64)
+        return np.repeat(np.arange(len(self.started)), np.diff(self.started, prepend=0))
 
     @cached_property
     def units(self) -> Whole:
@@ -96,7 +95,7 @@ class Staircase:
         undone = instance.work - float(self.load.sum())
         return float(
             instance.carbon_price * h * (power @ instance.carbon)
-            + instance.delay_penalty_per_ncu_h * h * (late @ jobs.ncu[: len(self.start)])
+            + instance.delay_penalty_per_ncu_h * h * float((late * jobs.ncu[: len(self.start)]).sum())  # `@` wakes threads
             + instance.daily_penalty_per_ncu_h * lacks(instance, self.cap).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )
@@ -115,7 +114,7 @@ def round_down_to_feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     wanted : jobs to have started by the end of each slot, shape (T,); may be fractional, as from a relaxation.
     """
     slots, ncu = instance.horizon, instance.units.ncu
-    upto = [0, *np.cumsum(ncu).tolist()]
+    upto = instance.units.upto
     may = np.minimum(instance.arrived, np.floor(np.maximum.accumulate(wanted) + 0.5).astype(np.int64)).tolist()
     room = (instance.units.room - instance.units.running).tolist()
     duration = np.minimum(instance.columns.duration, slots)

@@ -29,12 +29,16 @@ class Path:
 
 
 class Step(NamedTuple):
-    """Where a slot's states come from: the first, origins, the same for the layers; whether the last layer kept its own."""
+    """Where a slot's states come from: the first state before it, what starts there cost, what the states had cost, and layers.
+
+    Costs are missing where nothing could start. `kept`: whether the last layer kept its own.
+    """
 
     at: int
-    origin: Ints | None
+    cost: Floats | None
+    value: Floats
     floor: int
-    layer_origin: Ints | None
+    layers: Floats
     kept: bool
 
 
@@ -105,23 +109,24 @@ class Paths:
         self.highest = max(self.highest, float(np.abs(paid).max()))
         at, value = 0, np.zeros(1)  # states at .. at + len(value) - 1, no empty slot yet today
         layers = np.full((daily.shape[1] - 1, 0), np.inf)  # one empty slot, two, ...; states from `floor` on
-        floor, elapsed = 0, 0
+        floor, reached = 0, 0  # layers that hold anything
         back: list[Step] = []
         closed: list[tuple[int, Ints]] = []
         for t in range(slots):
             a, b = int(low[t]), int(high[t])
             ahead = int(came[t])
-            if elapsed == 0:
+            if not reached:
                 floor, layers = ahead, np.full((len(layers), 0), np.inf)
             value = _widened(value, b - at + 1)
             layers = _widened(layers, b - floor + 1)
-            origin = layer_origin = None
+            cost, was, was_layers = None, value, layers[:0]
             if self.open[t] and len(value) > 1:
-                cost, edge = self.cost(t, at, b, paid), self._edge(t, 0)
-                origin, value = _start(value, cost, float(start_price[t]), edge)
-                if len(used := layers[:elapsed]) and layers.shape[1]:
+                cost = self.cost(t, at, b, paid)
+                value = _start(value, cost, float(start_price[t]), self._edge(t, 0))
+                if reached:
+                    was_layers = layers[:reached].copy()
                     edge = self._edge(t, floor - at)
-                    layer_origin, layers[:elapsed] = _start(used, cost[floor - at :], float(start_price[t]), edge)
+                    layers[:reached] = _start(was_layers, cost[floor - at :], float(start_price[t]), edge)
             was_at, was_floor = at, floor
             value, at = value[a - at :], a
             if floor < a:
@@ -129,7 +134,7 @@ class Paths:
             if head_price[t]:
                 heads = self.ncu[a : min(b + 1, ahead)] * head_price[t]
                 value[: len(heads)] += heads
-                layers[:elapsed, : max(0, len(heads) - floor + a)] += heads[floor - a :]
+                layers[:reached, : max(0, len(heads) - floor + a)] += heads[floor - a :]
             kept = False
             if b == ahead and len(layers):  # the empty node moves up a layer, but from the last
                 stack = np.append(value[-1], layers[:, -1]) + empty_price[t]
@@ -137,27 +142,29 @@ class Paths:
                 kept = bool(stack[-1] < stack[-2])
                 layers[:, -1] = stack[:-1]
                 layers[-1, -1] = min(stack[-1], stack[-2])
+                reached = min(reached + 1, len(layers))
             elif b == ahead:
                 value[-1] += empty_price[t]
-            back.append(Step(was_at, origin, was_floor, layer_origin, kept))
-            elapsed += 1
+            back.append(Step(was_at, cost, was, was_floor, was_layers, kept))
             if self.instance.ends_day[t]:
                 price = daily[instance.day[t]]
                 value = value + price[0]
                 count = np.zeros(len(value), dtype=np.int64)
-                for e in range(1, min(elapsed, len(layers)) + 1):
+                for e in range(1, reached + 1):
                     found = layers[e - 1] + price[e]
                     better = found < value[floor - at :]
                     value[floor - at :][better] = found[better]
                     count[floor - at :][better] = e
                 closed.append((at, count))
-                elapsed = 0
+                reached = 0
         best = int(np.argmin(value))
         if not np.isfinite(value[best]):
             return Path(np.inf, self.window.low, np.zeros(len(closed), dtype=np.int64))
-        return self._trace(float(value[best]), at + best, back, closed, len(layers))
+        return self._trace(float(value[best]), at + best, back, closed, len(layers), start_price)
 
-    def _trace(self, value: float, k: int, back: list[Step], closed: list[tuple[int, Ints]], top: int) -> Path:
+    def _trace(
+        self, value: float, k: int, back: list[Step], closed: list[tuple[int, Ints]], top: int, start_price: Floats
+    ) -> Path:
         slots, came = self.instance.horizon, self.instance.arrived
         started = np.zeros(slots, dtype=np.int64)
         empties = np.zeros(len(closed), dtype=np.int64)
@@ -171,10 +178,15 @@ class Paths:
             step = back[t]
             if e and k == came[t] and not (step.kept and e == top):
                 e -= 1
+            charge = float(start_price[t])
+            if step.cost is None:
+                continue
             if e == 0:
-                k = k if step.origin is None else step.at + int(step.origin[k - step.at])
-            else:
-                k = k if step.layer_origin is None else step.floor + int(step.layer_origin[e - 1, k - step.floor])
+                k = step.at + _origin(step.value, step.cost, charge, self._edge(t, 0), k - step.at)
+            elif len(step.layers):
+                skipped = step.floor - step.at
+                edge = self._edge(t, skipped)
+                k = step.floor + _origin(step.layers[e - 1], step.cost[skipped:], charge, edge, k - step.floor)
         return Path(value, started, empties)
 
     def to_go(self, load_price: Floats) -> list[Floats]:
@@ -192,7 +204,7 @@ class Paths:
                 edge = self._edge(t, 0)
                 if edge is not None:  # the last state that each can reach, counted from the other end
                     edge = b - a + 1 - np.searchsorted(edge, np.arange(b - a + 1), side="right")[::-1]
-                after = _least((spent + after)[::-1], edge)[1][::-1] - spent
+                after = _least((spent + after)[::-1], edge)[::-1] - spent
             found.append(after[: before - a + 1])
         found.reverse()
         return found
@@ -211,7 +223,7 @@ class Paths:
             value = _widened(value, b - at + 1)
             if self.open[t] and len(value) > 1:
                 edge = self._edge(t, at - (int(first[t - 1]) if t else 0))
-                _, value = _start(value, self.cost(t, at, b, paid), 0.0, edge)
+                value = _start(value, self.cost(t, at, b, paid), 0.0, edge)
             value, at = value[a - at :], a
             good = np.flatnonzero(value + to_go[t][a - int(first[t]) :] <= limit)
             if not len(good):  # nothing is better: keep the window
@@ -228,59 +240,53 @@ def _widened(values: Floats, width: int) -> Floats:
     return values if more <= 0 else np.concatenate([values, np.full((*values.shape[:-1], more), np.inf)], axis=-1)
 
 
-def _start(value: Floats, cost: Floats, charge: float, edge: Ints | None = None) -> tuple[Ints, Floats]:
-    """From each state to itself or a later one: (where it comes from, the new values), along the last axis.
+def _start(value: Floats, cost: Floats, charge: float, edge: Ints | None = None) -> Floats:
+    """From each state to itself or a later one: the new values, along the last axis.
 
     Parameters
     ----------
     edge : the first state from which each can be reached; 0 for all where there is none.
     """
     reached = value - cost
-    index = np.arange(value.shape[-1])
     if charge <= 0:
-        origin, least = _least(reached, edge)
-        return origin, cost + least
-    origin, least = _least(reached[..., :-1], None if edge is None else np.minimum(edge[1:], index[:-1]))
+        return np.asarray(cost + _least(reached, edge))
+    index = np.arange(value.shape[-1])
+    least = _least(reached[..., :-1], None if edge is None else np.minimum(edge[1:], index[:-1]))
     going = cost[1:] + least + charge
-    goes = going < value[..., 1:]
     if edge is not None:
-        goes &= edge[1:] < index[1:]
-    came = np.broadcast_to(index, value.shape).copy()
-    came[..., 1:][goes] = origin[goes]
+        going = np.where(edge[1:] < index[1:], going, np.inf)
     result = value.copy()
-    result[..., 1:][goes] = going[goes]
-    return came, result
+    np.minimum(result[..., 1:], going, out=result[..., 1:])
+    return result
 
 
-def _least(values: Floats, edge: Ints | None) -> tuple[Ints, Floats]:
-    """Where the least value from `edge` up to each state is, and what, along the last axis."""
-    least = np.minimum.accumulate(values, axis=-1)
-    index = np.arange(values.shape[-1])
-    origin = np.maximum.accumulate(np.where(values <= least, index, 0), axis=-1)
-    if edge is None:
-        return origin, least
-    astray = origin < edge
-    wrong = np.flatnonzero(astray if astray.ndim == 1 else astray.any(axis=0))
-    if len(wrong):
-        origin[..., wrong] = _least_between(values, edge[wrong], wrong)
-        least[..., wrong] = np.take_along_axis(values, origin[..., wrong], axis=-1)
-    return origin, least
+def _origin(value: Floats, cost: Floats, charge: float, edge: Ints | None, state: int) -> int:
+    """From which of the states before a slot its best start comes, as `_start` has it."""
+    first = 0 if edge is None else int(edge[state])
+    if charge <= 0:
+        return first + int(np.argmin(value[first : state + 1] - cost[first : state + 1]))
+    if first >= state:
+        return state
+    at = first + int(np.argmin(value[first:state] - cost[first:state]))
+    return at if cost[state] + (value[at] - cost[at]) + charge < value[state] else state
 
 
-def _least_between(values: Floats, first: Ints, last: Ints) -> Ints:
-    """Where the least value from `first` to `last` is, for each pair: of two runs of a power of two that cover it."""
-    begin = int(first.min())
-    power = np.frexp(last - first + 1)[1] - 1
-    at = np.broadcast_to(np.arange(begin, int(last.max()) + 1), (*values.shape[:-1], int(last.max()) + 1 - begin))
-    found = np.zeros((*values.shape[:-1], len(last)), dtype=np.int64)
-    low = values[..., begin : int(last.max()) + 1]
+def _least(values: Floats, edge: Ints | None) -> Floats:
+    """The least value from `edge`, which never falls, up to each state, along the last axis."""
+    if edge is None or not edge[-1:].any():
+        return np.asarray(np.minimum.accumulate(values, axis=-1))
+    free = int(np.searchsorted(edge, 1))  # the states before can be reached from all
+    found = np.empty(values.shape)
+    np.minimum.accumulate(values[..., :free], axis=-1, out=found[..., :free])
+    begin = int(edge[free])
+    low = values[..., begin:]  # the least of a run of 1, 2, 4, ... states, by its first; two of them cover any
+    last = np.arange(free, values.shape[-1])
+    power = np.frexp(last - edge[free:] + 1)[1] - 1
     for level in range(int(power.max()) + 1):
-        mine = np.flatnonzero(power == level)
+        mine = last[power == level]
         if len(mine):
-            left, right = first[mine] - begin, last[mine] - begin + 1 - (1 << level)
-            later = low[..., right] < low[..., left]
-            found[..., mine] = np.where(later, at[..., right], at[..., left])
+            first = np.take(low, edge[mine] - begin, axis=-1)
+            found[..., mine] = np.minimum(first, np.take(low, mine - begin + 1 - (1 << level), axis=-1))
         run = 1 << level
-        later = low[..., run:] < low[..., :-run]
-        at, low = np.where(later, at[..., run:], at[..., :-run]), np.where(later, low[..., run:], low[..., :-run])
+        low = np.minimum(low[..., run:], low[..., :-run])
     return found

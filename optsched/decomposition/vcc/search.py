@@ -36,7 +36,7 @@ EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best setti
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
 DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
-MOVES, AROUND = 300, 10  # of the incumbent after each beam; by slot, after the last one
+MOVES, AROUND = 2000, 2  # of the incumbent after each beam; by slot, after the last one
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -109,6 +109,7 @@ class StaircaseSearch:
         bundle: Bundle | None = None
         priced: Priced = relaxed
         prices, best, settled = root.prices, root, SETTLED
+        turn, after, idle = 0, 0, 0  # beams rest while prices bring more
         while relaxed.tight.any() and self._ended() is None:
             narrowed = self._narrowed(relaxed)
             if bundle is None or narrowed is not relaxed:
@@ -122,12 +123,18 @@ class StaircaseSearch:
                 best = self._at(priced, root, prices)
                 if not np.isfinite(best.bound):  # nothing is better than the incumbent
                     return relaxed, best
+                reach = None if bundle is None else bundle.reach
                 bundle = self._bundle(priced, best)
+                bundle.reach = bundle.reach if reach is None else reach
+            proven, cost = best.bound, self.cost
             best = self._follow(priced, best, bundle, TURN)
             prices = best.prices
-            self._guess(relaxed, prices, relaxed.whole, 3)
-            for _ in range(BEAMS[slots]):
-                self._beam(relaxed, prices)
+            if turn >= after:
+                for _ in range(BEAMS[slots]):
+                    self._beam(relaxed, prices)
+                idle = 0 if cost - self.cost >= best.bound - proven else 2 * idle + 1
+                after = turn + 1 + idle
+            turn += 1
             if bundle.promised <= settled * abs(self.cost):
                 break
         if slots:  # what is remembered knows nothing to branch on

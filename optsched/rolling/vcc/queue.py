@@ -147,7 +147,7 @@ class FifoQueue(CappedQueue):
 
     def __init__(self, instance: VccInstance) -> None:
         self.duration = np.minimum(instance.columns.duration, instance.horizon)
-        self.upto: list[float] = [0, *np.cumsum(instance.units.ncu).tolist()]
+        self.upto = instance.units.upto
         self.arrived: list[int] = instance.arrived.tolist()
         super().__init__(instance)
         self.soonest: list[int] = [*np.minimum.accumulate(self.due[::-1])[::-1].tolist(), 2**62]
