@@ -45,7 +45,8 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation is nearly integral.
+    core : bound of the exact core, infinite until it has one. rounds : so far.
+    eased : whether the relaxation is nearly integral.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
