@@ -23,17 +23,16 @@ DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 TRIES, PLACES = 40, 10  # ruins at a slot, slots a round
-WARM, COLD = 10.0, 0.5  # temperature at first and in the end, in what the first choice loses a chosen job
+WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 LP_SHARE = 0.1  # of the time limit, at most
-EASY_GAP = 0.02  # of the relaxation rounded and filled: 0.1 to 0.8 % where windows close it, 5 to 7 % where they stay at 1.4 %
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
 JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
 PATIENCE, WORTH = 20, 5e-5
-EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is nearly integral, as windows are then
+EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
 
@@ -45,8 +44,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far.
-    eased : whether the relaxation is nearly integral.
+    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation was solved.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
@@ -133,15 +131,11 @@ class Search:
             share[pool] = relax(p.where(pool), self.monitor, seconds)
         except OptschedError:
             return self.best
+        self.eased = True
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
         order = pricing.order()
         place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
         self._offer(packing.chosen)
-        assert self.dual is not None
-        gap = relative_gap(packing.value, self.dual.bound)
-        self.eased = gap is not None and gap <= EASY_GAP
-        if not self.eased:
-            return self.best
         used = share > 1e-6
         parted = np.zeros(len(p.demand), dtype=bool)
         parted[p.job[used & (share < 1 - 1e-6)]] = True
