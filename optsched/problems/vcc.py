@@ -106,12 +106,13 @@ def lateness(t: int, due: int, slots: int) -> int:
     return max(0, t - due) - (max(0, t + 1 - due) if t + 1 < slots else 0)
 
 
-def round_down_to_feasible(instance: VccInstance, wanted: Floats) -> Staircase:
+def round_down_to_feasible(instance: VccInstance, wanted: Floats, like: Staircase | None = None, until: int = 0) -> Staircase:
     """The staircase nearest below a wanted one: by each slot at most `wanted` jobs (rounded), and no more than fit.
 
     Parameters
     ----------
     wanted : jobs to have started by the end of each slot, shape (T,); may be fractional, as from a relaxation.
+    like : a staircase that fits, and that is what is wanted in the slots before `until`.
     """
     slots, ncu = instance.horizon, instance.units.ncu
     upto = instance.units.upto
@@ -120,7 +121,12 @@ def round_down_to_feasible(instance: VccInstance, wanted: Floats) -> Staircase:
     duration = np.minimum(instance.columns.duration, slots)
     leaves = zeros_like(ncu, 2 * slots + 1)
     started, k, load = np.zeros(slots, dtype=np.int64), 0, 0
-    for t in range(slots):
+    if like is not None and until:
+        started[:until] = like.started[:until]
+        k, load = int(started[until - 1]), like.units[until - 1]
+        end = like.start[:k] + duration[:k]
+        leaves += np.where(np.arange(len(leaves)) < until, 0, tally(end, ncu[:k], len(leaves)))
+    for t in range(until, slots):
         load -= leaves[t]
         if may[t] > k and room[t] > load:
             to = bisect_right(upto, upto[k] + room[t] - load, k, may[t] + 1) - 1

@@ -19,7 +19,7 @@ from optsched.decomposition.vcc.beam import Beam, Settings
 from optsched.decomposition.vcc.corridor import corridors
 from optsched.decomposition.vcc.fits import Window, reachable
 from optsched.decomposition.vcc.memory import MemoryRelaxation
-from optsched.decomposition.vcc.paths import Paths
+from optsched.decomposition.vcc.paths import Paths, _least
 from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
 from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
@@ -86,6 +86,41 @@ def solved(seeds: int) -> Iterator[tuple[Any, float, Window, np.random.Generator
         best = brute.optimum(instance)
         above = best + 1e-6 * max(1.0, abs(best))
         yield instance, above, Paths(instance).window_below(above), np.random.default_rng(seed)
+
+
+def test_the_least_of_every_run() -> None:
+    """From edges that never fall, of runs of one state and of hundreds, in one layer and in several."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        width = int(rng.integers(1, 400))
+        values = rng.integers(0, 50, (int(rng.integers(1, 4)), width)).astype(float)
+        values[rng.random(values.shape) < 0.2] = np.inf
+        longest = int(rng.integers(1, 2 * width + 1))
+        edge = np.maximum.accumulate(np.maximum(0, np.arange(width) - rng.integers(0, longest, width)))
+        wanted = np.stack([values[:, a : k + 1].min(axis=1) for k, a in enumerate(edge.tolist())], axis=1)
+        assert (_least(values, edge) == wanted).all()
+        assert (_least(values[0], edge) == wanted[0]).all()
+        assert (_least(values, None) == np.minimum.accumulate(values, axis=1)).all()
+
+
+def test_a_path_costs_its_value() -> None:
+    """Where hundreds of jobs may start in a slot: the staircase that is told is the one that was priced."""
+    instance: Any = vcc(days=3, jobs=600, load=0.9, seed=5)
+    rng, slots = np.random.default_rng(1), instance.horizon
+    paths = Paths(instance, fits=True)
+    for charged in (0.0, 0.5):
+        load, start = 0.01 * rng.random(slots), charged * rng.random(slots)
+        head, empty = -0.01 * rng.random(slots), rng.random(slots)
+        daily = rng.random((len(instance.asked), 6))
+        path = paths.cheapest(load, start, head, empty, daily)
+        stairs = Staircase(instance, path.started)
+        begins = np.diff(stairs.started, prepend=0) > 0
+        late = np.maximum(0, stairs.start - paths.due[: len(stairs.start)]) @ instance.columns.ncu[: len(stairs.start)]
+        cost = stairs.load @ (paths.price + load) + start @ begins + head @ stairs.head + empty @ stairs.empty
+        cost += paths.late_price * float(late) + daily[np.arange(len(daily)), np.minimum(path.empties, 5)].sum()
+        assert path.value == pytest.approx(float(cost), rel=1e-9)
+        empties = np.bincount(instance.day, stairs.empty, minlength=len(daily)).astype(int)
+        assert (np.minimum(empties, 5) == np.minimum(path.empties, 5)).all()
 
 
 def test_bounds_hold_and_windows_lose_nothing() -> None:

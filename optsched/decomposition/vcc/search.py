@@ -28,7 +28,7 @@ SETTLED = 1e-5  # of the cost: a rise of the bound that is not worth waiting for
 FOLLOWED = (1e-3, 1e-4)  # the same where more slots can be remembered than none, and than one
 CLASSES = 200  # of a beam
 PATIENCE = 8  # evaluations without a better bound
-TRIALS = 6  # rounds of guessing what a day's caps add up to
+TRIALS = 3  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
 FACTORS = (1.0, 1.2, 1.5, 2.0, 3.0)  # of the load's prices: they do not know what stays free before a large head
 PACES = (0.95, 0.7, 0.4)
@@ -36,7 +36,7 @@ EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best setti
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
 DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
-MOVES, AROUND = 2000, 2  # of the incumbent after each beam; by slot, after the last one
+MOVES, AROUND = 2000, 30  # of the incumbent after each beam; after the last one, again for so many slots
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -154,8 +154,9 @@ class StaircaseSearch:
             return "optimal"
         return self.stop.reason(self.monitor.clock.elapsed_s(), gap, self.evaluations)
 
-    def _try(self, wanted: Floats) -> Staircase:
-        stairs = round_down_to_feasible(self.instance, wanted)
+    def _try(self, wanted: Floats, until: int = 0) -> Staircase:
+        """A staircase as wanted, which is the best so far in the slots before `until`."""
+        stairs = round_down_to_feasible(self.instance, wanted, self.best, until)
         cost = stairs.cost()
         if cost < self.cost:
             self.best, self.cost = stairs, cost
@@ -185,7 +186,7 @@ class StaircaseSearch:
             return False
         if not self.waiting:
             before = self.cost
-            for _ in range(AROUND * self.instance.horizon // MOVES + 1):
+            for _ in range(self.instance.horizon // AROUND + 1):
                 self._draw(relaxed, prices)
             return self.cost < before
         each, factor, pace = self.waiting.pop(0)
@@ -224,7 +225,7 @@ class StaircaseSearch:
                 break
             wanted = moved(self.best, move)
             if wanted is not None:
-                self._try(wanted)
+                self._try(wanted, move[0])
 
     def _at(self, relaxed: Priced, node: Node, prices: Prices) -> Node:
         """The node with what other prices prove, which may be less."""
