@@ -25,7 +25,7 @@ SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 TRIES, PLACES = 40, 10  # ruins at a slot, slots a round
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
-LP_SHARE = 0.1  # of the time limit, at most
+LP_SHARE = 0.1  # of the time that is left, at most
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
@@ -125,10 +125,10 @@ class Search:
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)
-        seconds = None if self.stop.seconds is None else LP_SHARE * self.stop.seconds
+        left = None if self.stop.seconds is None else max(0.0, self.stop.seconds - self.monitor.clock.elapsed_s())
         try:
             share = np.zeros(len(p))
-            share[pool] = relax(p.where(pool), self.monitor, seconds)
+            share[pool] = relax(p.where(pool), self.monitor, None if left is None else LP_SHARE * left)
         except OptschedError:
             return self.best
         self.eased = True

@@ -95,7 +95,9 @@ class Staircase:
         undone = instance.work - float(self.load.sum())
         return float(
             instance.carbon_price * h * (power @ instance.carbon)
-            + instance.delay_penalty_per_ncu_h * h * float((late * jobs.ncu[: len(self.start)]).sum())  # `@` wakes threads
+            + instance.delay_penalty_per_ncu_h
+            * h
+            * float((late * jobs.ncu[: len(self.start)]).sum())  # over all jobs `@` wakes threads
             + instance.daily_penalty_per_ncu_h * lacks(instance, self.cap).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )

@@ -183,7 +183,7 @@ class Paths:
                 continue
             if e == 0:
                 k = step.at + _origin(step.value, step.cost, charge, self._edge(t, 0), k - step.at)
-            elif len(step.layers):
+            else:
                 skipped = step.floor - step.at
                 edge = self._edge(t, skipped)
                 k = step.floor + _origin(step.layers[e - 1], step.cost[skipped:], charge, edge, k - step.floor)

@@ -36,7 +36,8 @@ EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best setti
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
 DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
-MOVES, AROUND = 2000, 30  # of the incumbent after each beam; after the last one, again for so many slots
+MOVES, MISSES = 2000, 300  # of the incumbent after each beam: so many, or so many in a row that bring nothing
+SLOTS_A_DRAW = 30  # after the last beam
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -109,7 +110,7 @@ class StaircaseSearch:
         bundle: Bundle | None = None
         priced: Priced = relaxed
         prices, best, settled = root.prices, root, SETTLED
-        turn, after, idle = 0, 0, 0  # beams rest while prices bring more
+        turn, after, rest = 0, 0, 0  # beams rest for 1, 3, 7, ... turns while they bring less than prices do
         while relaxed.tight.any() and self._ended() is None:
             narrowed = self._narrowed(relaxed)
             if bundle is None or narrowed is not relaxed:
@@ -123,17 +124,18 @@ class StaircaseSearch:
                 best = self._at(priced, root, prices)
                 if not np.isfinite(best.bound):  # nothing is better than the incumbent
                     return relaxed, best
-                reach = None if bundle is None else bundle.reach
-                bundle = self._bundle(priced, best)
-                bundle.reach = bundle.reach if reach is None else reach
-            proven, cost = best.bound, self.cost
+                fresh = self._bundle(priced, best)
+                if bundle is not None:  # its reach has been learnt
+                    fresh.reach = bundle.reach
+                bundle = fresh
+            proven = best.bound
             best = self._follow(priced, best, bundle, TURN)
-            prices = best.prices
+            prices, cost = best.prices, self.cost
             if turn >= after:
                 for _ in range(BEAMS[slots]):
                     self._beam(relaxed, prices)
-                idle = 0 if cost - self.cost >= best.bound - proven else 2 * idle + 1
-                after = turn + 1 + idle
+                rest = 0 if cost - self.cost >= best.bound - proven else 2 * rest + 1
+                after = turn + 1 + rest
             turn += 1
             if bundle.promised <= settled * abs(self.cost):
                 break
@@ -186,7 +188,7 @@ class StaircaseSearch:
             return False
         if not self.waiting:
             before = self.cost
-            for _ in range(self.instance.horizon // AROUND + 1):
+            for _ in range(self.instance.horizon // SLOTS_A_DRAW + 1):
                 self._draw(relaxed, prices)
             return self.cost < before
         each, factor, pace = self.waiting.pop(0)
@@ -220,12 +222,14 @@ class StaircaseSearch:
 
     def _polish(self) -> None:
         """Some steps from the incumbent to better neighbours."""
+        misses = 0
         for move in islice(self.moves, MOVES):
-            if self._ended() is not None:
+            if misses >= MISSES or self._ended() is not None:
                 break
-            wanted = moved(self.best, move)
+            wanted, before = moved(self.best, move), self.cost
             if wanted is not None:
                 self._try(wanted, move[0])
+            misses = 0 if self.cost < before else misses + 1
 
     def _at(self, relaxed: Priced, node: Node, prices: Prices) -> Node:
         """The node with what other prices prove, which may be less."""
