@@ -36,7 +36,7 @@ EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best setti
 KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
 DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
-MOVES, MISSES = 2000, 300  # of the incumbent after each beam: so many, or so many in a row that bring nothing
+MOVES, MISSES = 2000, 700  # of the incumbent after each beam: so many, or so many in a row that bring nothing
 SLOTS_A_DRAW = 30  # after the last beam
 
 Priced = StaircaseRelaxation | MemoryRelaxation
