@@ -42,9 +42,8 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line; every error that a user can cause is one line."""
     gc.set_threshold(GARBAGE)
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # products here are small: on a busy machine threads take ten times as long
+    # before NumPy is loaded: products here are small, and on a busy machine threads take ten times as long for them
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts.listen()
     _streams.open_output()
     _logging.warnings()

@@ -60,9 +60,13 @@ def solve_restricted_mip(
 def relax(program: TimeIndexedProblem, outer: Monitor, seconds: float | None = None) -> Floats:
     """The linear relaxation: how much of each option is chosen, shape (n,), from a vertex.
 
+    Parameters
+    ----------
+    seconds : for HiGHS, at most; building the model is not in them.
+
     Raises
     ------
-    OptschedError : HiGHS finds no optimum, or needs more than `PIVOTS` a row, or these seconds: it would take minutes.
+    OptschedError : HiGHS finds no optimum, needs more than `PIVOTS` a row (at that pace it would take minutes), or more time.
     """
     from optsched.models.restricted import RestrictedMip
     from optsched.solvers import linear_form

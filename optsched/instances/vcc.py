@@ -94,7 +94,7 @@ class Units:
 
     @cached_property
     def upto(self) -> list[float]:
-        """Of the first 0, 1, ... jobs, J + 1 of them; Python's numbers, for bisection."""
+        """Units of the first 0, 1, ... jobs together, J + 1 of them; Python's numbers, for bisection."""
         return [0, *np.cumsum(self.ncu).tolist()]
 
 

@@ -92,12 +92,11 @@ class Staircase:
         jobs = instance.columns
         power = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running + self.load)
         late = np.maximum(0, self.start - instance.due[: len(self.start)])
+        waited = (late * jobs.ncu[: len(self.start)]).sum()  # `@` over all jobs wakes threads
         undone = instance.work - float(self.load.sum())
         return float(
             instance.carbon_price * h * (power @ instance.carbon)
-            + instance.delay_penalty_per_ncu_h
-            * h
-            * float((late * jobs.ncu[: len(self.start)]).sum())  # over all jobs `@` wakes threads
+            + instance.delay_penalty_per_ncu_h * h * waited
             + instance.daily_penalty_per_ncu_h * lacks(instance, self.cap).sum()
             + instance.unfinished_penalty_per_ncu_h * h * undone
         )

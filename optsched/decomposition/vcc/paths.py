@@ -17,6 +17,7 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 
 EPSILON = float(np.finfo(float).eps)
+NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,12 @@ class Path:
 
 
 class Step(NamedTuple):
-    """Where a slot's states come from: the first state before it, what starts there cost, what the states had cost, and layers.
+    """Where a slot's states come from.
 
-    Costs are missing where nothing could start. `kept`: whether the last layer kept its own.
+    Attributes
+    ----------
+    at, floor : the first state before it, and the first of any layer. cost : of starting up to each state; None where nothing
+        could start. value, layers : of the states before it, empty there. kept : whether the last layer kept its own.
     """
 
     at: int
@@ -109,7 +113,7 @@ class Paths:
         self.highest = max(self.highest, float(np.abs(paid).max()))
         at, value = 0, np.zeros(1)  # states at .. at + len(value) - 1, no empty slot yet today
         layers = np.full((daily.shape[1] - 1, 0), np.inf)  # one empty slot, two, ...; states from `floor` on
-        floor, reached = 0, 0  # layers that hold anything
+        floor, reached = 0, 0  # the first state of any layer, and how many layers hold anything
         back: list[Step] = []
         closed: list[tuple[int, Ints]] = []
         for t in range(slots):
@@ -119,10 +123,10 @@ class Paths:
                 floor, layers = ahead, np.full((len(layers), 0), np.inf)
             value = _widened(value, b - at + 1)
             layers = _widened(layers, b - floor + 1)
-            cost, was, was_layers = None, value, layers[:0]
+            cost, was, was_layers = None, NOTHING, NOTHING  # a view would keep what is looked at
             if self.open[t] and len(value) > 1:
-                cost = self.cost(t, at, b, paid)
-                value = _start(value, cost, float(start_price[t]), self._edge(t, 0))
+                cost, was = self.cost(t, at, b, paid), value
+                value = _start(was, cost, float(start_price[t]), self._edge(t, 0))
                 if reached:
                     was_layers = layers[:reached].copy()
                     edge = self._edge(t, floor - at)
@@ -283,10 +287,11 @@ def _least(values: Floats, edge: Ints | None) -> Floats:
     last = np.arange(free, values.shape[-1])
     power = np.frexp(last - edge[free:] + 1)[1] - 1
     for level in range(int(power.max()) + 1):
+        if level:
+            run = 1 << (level - 1)
+            low = np.minimum(low[..., run:], low[..., :-run])
         mine = last[power == level]
         if len(mine):
             first = np.take(low, edge[mine] - begin, axis=-1)
             found[..., mine] = np.minimum(first, np.take(low, mine - begin + 1 - (1 << level), axis=-1))
-        run = 1 << level
-        low = np.minimum(low[..., run:], low[..., :-run])
     return found

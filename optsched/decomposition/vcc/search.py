@@ -37,7 +37,7 @@ KEPT = 3
 MOST_LOADS = 5_000_000  # numbers that a beam may keep
 DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
 MOVES, MISSES = 2000, 700  # of the incumbent after each beam: so many, or so many in a row that bring nothing
-SLOTS_A_DRAW = 30  # after the last beam
+SLOTS_A_DRAW = 30  # of the horizon: after the last beam there is a draw for so many
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -110,7 +110,7 @@ class StaircaseSearch:
         bundle: Bundle | None = None
         priced: Priced = relaxed
         prices, best, settled = root.prices, root, SETTLED
-        turn, after, rest = 0, 0, 0  # beams rest for 1, 3, 7, ... turns while they bring less than prices do
+        rest, left = 0, 0  # beams rest for 1, 3, 7, ... turns while they bring less than prices do; how many are left
         while relaxed.tight.any() and self._ended() is None:
             narrowed = self._narrowed(relaxed)
             if bundle is None or narrowed is not relaxed:
@@ -131,12 +131,13 @@ class StaircaseSearch:
             proven = best.bound
             best = self._follow(priced, best, bundle, TURN)
             prices, cost = best.prices, self.cost
-            if turn >= after:
+            if left:
+                left -= 1
+            else:
                 for _ in range(BEAMS[slots]):
                     self._beam(relaxed, prices)
                 rest = 0 if cost - self.cost >= best.bound - proven else 2 * rest + 1
-                after = turn + 1 + rest
-            turn += 1
+                left = rest
             if bundle.promised <= settled * abs(self.cost):
                 break
         if slots:  # what is remembered knows nothing to branch on
