@@ -148,6 +148,11 @@ def workers(count: int | None, address: str | None) -> Workers:
     return LocalWorkers(count or len(os.sched_getaffinity(0)))
 
 
+def cores() -> int:
+    """That this process may use; one of those that share a machine's cores has one."""
+    return 1 if multiprocessing.parent_process() is not None else len(os.sched_getaffinity(0))
+
+
 @contextmanager
 def hired(threads: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """An executor for work that releases the interpreter, and how many work at once.

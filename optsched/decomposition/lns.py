@@ -8,6 +8,7 @@ import numpy as np
 
 from optsched.decomposition.pricing import NEAR, Pricing
 from optsched.decomposition.restricted_mip import solve_restricted_mip
+from optsched.decomposition.share import Share
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
@@ -18,14 +19,14 @@ LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be be
 
 
 def reoptimise_window(
-    pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor
+    pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor, share: Share
 ) -> None:
-    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have.
+    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have, within a share.
 
     Where capacity is hard, starts and ends that are flush with others' (normal patterns) are in the pool too.
     """
     p = pricing.program
-    jobs = _near(pricing, packing, slot, most, rng)
+    jobs = _near(pricing, packing, slot, most, rng, share)
     has = packing.option[jobs]
     has = np.sort(has[has != NONE])
     theirs = np.concatenate([NOTHING, *(packing.rows(job) for job in np.sort(jobs).tolist())])
@@ -35,7 +36,7 @@ def reoptimise_window(
     else:
         free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
         wanted = pricing.pool[theirs]
-    rows = np.union1d(has, theirs[wanted])
+    rows = np.union1d(has, theirs[wanted & np.isin(p.place[theirs], share.places)])
     if not len(rows):
         return
     first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
@@ -64,13 +65,13 @@ def reoptimise_window(
     packing.value = value
 
 
-def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator) -> Ints:
+def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, share: Share) -> Ints:
     """Jobs that could pay, the nearest to the slot in their own lengths first; of several places one's, and those that lose."""
     p = pricing.program
-    pays = pricing.some & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth)
+    pays = pricing.some & share.jobs & (pricing.density * p.duration * p.demand > -NEAR * pricing.worth)
     runs = packing.option != NONE
     if len(p.capacity) > 1:
-        there = runs & (p.place[packing.option] == rng.integers(len(p.capacity)))
+        there = runs & (p.place[packing.option] == rng.choice(share.places))
         pays &= (pricing.regret(packing) > 0) | there
     could = np.flatnonzero(pays)
     option = packing.option[could]

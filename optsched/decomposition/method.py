@@ -40,7 +40,8 @@ class Decomposition(BaseMethod[Instance]):
     iterations
         Rounds of the search; 0: until another limit ends it, or 100 where there is none.
     threads
-        That price the shards of a very large instance; 0: as many as there are cores. Digits do not depend on it.
+        Processes that ruin and recreate, each at some of the places, under a time limit; threads that price the shards of a
+        very large instance; 0: as many as there are cores. Without a time limit digits do not depend on it.
     scheduler
         Address of a Dask cluster whose workers do so instead, as in ``tcp://127.0.0.1:8786``.
     """
@@ -126,7 +127,7 @@ class _Run:
         assert view is not None
         self.timings["build"] = clock.elapsed_s() - began
         began = clock.elapsed_s()
-        self.search = Search(view.problem, self.monitor, self.stop, self.call.seed)
+        self.search = Search(view.problem, self.monitor, self.stop, self.call.seed, self.threads)
         self.view = view
         chosen = view.problem.find(view.selected(self.schedule))
         start = self.call.start
@@ -146,7 +147,7 @@ class _Run:
         self.timings["build"] = clock.elapsed_s() - began
         began = clock.elapsed_s()
         self.search, self.view = (
-            PooledSearch(program, dual, self.monitor, self.stop, self.call.seed),
+            PooledSearch(program, dual, self.monitor, self.stop, self.call.seed, self.threads),
             pool_view(shards, program),
         )
         try:

@@ -92,8 +92,10 @@ def pool_view(shards: Shards, program: TimeIndexedProblem) -> TimeIndexedView[Sc
 class PooledSearch(Search):
     """The search on a pool, whose prices and bound are those of all options."""
 
-    def __init__(self, program: TimeIndexedProblem, dual: Dual, monitor: Monitor, stop: Stop, seed: int) -> None:
-        super().__init__(program, monitor, stop, seed)
+    def __init__(
+        self, program: TimeIndexedProblem, dual: Dual, monitor: Monitor, stop: Stop, seed: int, threads: int = 0
+    ) -> None:
+        super().__init__(program, monitor, stop, seed, threads)
         self.known = dual
 
     def _price(self, start: Floats | None) -> Dual:

@@ -8,16 +8,22 @@ already: where capacity is hard, holes that are left between jobs are what is lo
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 
 from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.share import Share
 from optsched.decomposition.stretches import Stretches
+from optsched.instances.base import Ints
 from optsched.problems.packing import NONE, Packing
+from optsched.stop import Clock
 
+TRIES, PLACES = 40, 10  # ruins at a slot, slots in a row
 MOST_OUT, MOST_IN = 6, 5
 FLUSH, VALUE = 0.5, 0.15  # of the recreations: flush, and by value alone
 NOWHERE = -1
+FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
 
 
 class Recreate:
@@ -25,16 +31,45 @@ class Recreate:
 
     def __init__(self, pricing: Pricing, packing: Packing, rng: np.random.Generator) -> None:
         self.pricing, self.rng = pricing, rng
+        self.dice = random.Random(int(rng.integers(2**63)))  # ten times as fast as NumPy's, one by one
         p = pricing.program
-        self.size = p.demand * p.duration
-        self.liked = np.where(np.isfinite(pricing.density), pricing.density * self.size, 0.0)
+        size = p.demand * p.duration
+        self._size: list[float] = size.tolist()
+        self._density: list[float] = pricing.density.tolist()
+        self._liked: list[float] = np.where(np.isfinite(pricing.density), pricing.density * size, 0.0).tolist()
         self.priced, self.valued = Stretches(p, pricing.reduced), Stretches(p)
-        self.go_on(packing)
+        self.go_on(packing, Share.whole(packing))
 
-    def go_on(self, packing: Packing) -> None:
-        """From another choice."""
-        self.packing = packing
+    def go_on(self, packing: Packing, share: Share) -> None:
+        """From another choice, within a share of it."""
+        self.packing, self.share = packing, share
+        self._open = [place in share.places for place in range(len(packing.residual_capacity))]
         self.look()
+
+    def anneal(self, hot: float, cold: float, seconds: float) -> None:
+        """So long, from one temperature to another."""
+        clock = Clock()
+        while (done := clock.elapsed_s() / seconds) < 1.0:
+            for slot in self.slots(PLACES):
+                self.around(slot, TRIES, hot * (cold / hot) ** done)
+
+    def slots(self, count: int) -> list[int]:
+        """So many slots, drawn by what is lost there."""
+        pricing, share = self.pricing, self.share
+        regret, idle = pricing.losses(self.packing)
+        weights = idle[list(share.places)].sum(axis=0)
+        has = np.flatnonzero((regret > 0) & share.jobs)
+        runs = self.place[has] != NOWHERE
+        begin = np.where(runs, self.begin[has], pricing.first[has])
+        end = np.where(runs, self.end[has], pricing.last[has])
+        change = np.zeros(len(weights) + 1)
+        each = regret[has] / (end - begin)
+        np.add.at(change, begin, each)
+        np.subtract.at(change, end, each)
+        weights = np.maximum(0.0, weights + np.cumsum(change)[:-1])
+        weights += max(FAR * weights.mean(), 1e-12)
+        drawn: list[int] = self.rng.choice(len(weights), count, p=weights / weights.sum()).tolist()
+        return drawn
 
     def look(self) -> None:
         """Where everybody is."""
@@ -47,32 +82,38 @@ class Recreate:
 
     def around(self, slot: int, tries: int, temperature: float) -> None:
         """So many ruins of jobs that may run in a slot."""
-        local = np.flatnonzero((self.pricing.first <= slot) & (slot < self.pricing.last))
+        local = np.flatnonzero((self.pricing.first <= slot) & (slot < self.pricing.last) & self.share.jobs)
         if not len(local):
             return
-        rng, regret = self.rng, np.cumsum(self.regret[local])
-        places = rng.integers(len(self.packing.residual_capacity), size=tries).tolist()
-        outs, ins = rng.integers(1, MOST_OUT + 1, size=tries).tolist(), rng.integers(MOST_IN + 1, size=tries).tolist()
-        for place, out, wanted in zip(places, outs, ins, strict=True):
-            here = local[(self.place[local] == place) & (self.begin[local] <= slot) & (slot < self.end[local])]
-            jobs = {*(here if len(here) <= out else rng.choice(here, out, replace=False)).tolist()}
+        dice, places = self.dice, self.share.places
+        there, regret = self._there(local, slot), np.cumsum(self.regret[local])
+        for _ in range(tries):
+            here, out = there[dice.choice(places)], dice.randint(1, MOST_OUT)
+            jobs = set(here if len(here) <= out else dice.sample(here, out))
+            wanted = dice.randint(0, MOST_IN)
             if wanted and regret[-1] > 0:
-                drawn = np.searchsorted(regret, rng.random(wanted) * regret[-1], side="right")
-                jobs.update(local[drawn.clip(max=len(local) - 1)].tolist())
+                drawn = np.searchsorted(regret, [regret[-1] * dice.random() for _ in range(wanted)], side="right")
+                jobs.update(local[np.minimum(drawn, len(local) - 1)].tolist())
             if self._once(sorted(jobs), temperature):
-                regret = np.cumsum(self.regret[local])
+                there, regret = self._there(local, slot), np.cumsum(self.regret[local])
+
+    def _there(self, local: Ints, slot: int) -> list[list[int]]:
+        """Of some jobs those that run in a slot, by place."""
+        runs = local[(self.begin[local] <= slot) & (slot < self.end[local])]
+        place = self.place[runs]
+        return [runs[place == which].tolist() for which in range(len(self.packing.residual_capacity))]
 
     def _once(self, jobs: list[int], temperature: float) -> bool:
         """Those out and in again; whether that is kept."""
-        packing, rng = self.packing, self.rng
+        packing, dice = self.packing, self.dice
         before = packing.value
         old = [(job, option) for job in jobs if (option := int(packing.option[job])) != NONE]
         for job, _ in old:
             packing.remove(job)
-        drawn = rng.random()
+        drawn = dice.random()
         flush, by = drawn < FLUSH, self.valued if FLUSH <= drawn < FLUSH + VALUE else self.priced
-        new = [job for job in self._order(jobs) if by.insert_best(packing, job, flush)]
-        if packing.value >= before + temperature * math.log(1.0 - rng.random()):
+        new = [job for job in self._order(jobs) if by.insert_best(packing, job, self._open, flush)]
+        if packing.value >= before + temperature * math.log(1.0 - dice.random()):
             for job in jobs:
                 self._note(job)
             return True
@@ -95,12 +136,10 @@ class Recreate:
 
     def _order(self, jobs: list[int]) -> list[int]:
         """In which they come back: by lot, the largest first, or those that earn most, a unit or in all."""
-        rule, some = self.rng.random(), np.array(jobs, dtype=np.int64)
+        dice, rule = self.dice, self.dice.random()
         if rule < 0.2:
-            rank = self.rng.random(len(some))
-        elif rule < 0.5:
-            rank = -self.size[some]
-        else:
-            rank = -self.rng.uniform(0.7, 1.3, len(some)) * (self.pricing.density[some] if rule < 0.75 else self.liked[some])
-        found: list[int] = some[np.argsort(rank)].tolist()
-        return found
+            return dice.sample(jobs, len(jobs))
+        if rule < 0.5:
+            return sorted(jobs, key=self._size.__getitem__, reverse=True)
+        earns = self._density if rule < 0.75 else self._liked
+        return sorted(jobs, key=lambda job: dice.uniform(0.7, 1.3) * earns[job], reverse=True)

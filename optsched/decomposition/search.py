@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificate import relative_gap
+from optsched.decomposition.crew import Crew
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
-from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.recreate import PLACES, TRIES, Recreate
 from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
 from optsched.decomposition.shadow_prices import settled
+from optsched.decomposition.share import Share
 from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import place, serial_sgs
 from optsched.instances.base import Floats, Ints
@@ -18,11 +20,11 @@ from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare, Stop
+from optsched.workers import cores
 
 DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
-TRIES, PLACES = 40, 10  # ruins at a slot, slots a round
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 LP_SHARE = 0.1  # of the time that is left, at most
@@ -34,7 +36,9 @@ JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in whi
 PATIENCE, WORTH = 20, 5e-5
 EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
-FAR = 0.05  # of the jobs' slots: weight of slots where nothing is lost
+LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
+WORTH_MATES_S = 5.0  # left
+MOST_SENT = 20_000_000  # options
 
 
 class Search:
@@ -47,7 +51,8 @@ class Search:
     core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation was solved.
     """
 
-    def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int) -> None:
+    def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int, threads: int = 0) -> None:
+        self.threads = threads
         self.program, self.monitor, self.stop = program, monitor, stop
         self.rng = np.random.default_rng(seed)
         self.dual: Dual | None = None
@@ -58,6 +63,7 @@ class Search:
         self.value = program.objective(self.best)
         self.core = np.inf
         self.eased = False
+        self.loss = 0.0  # of a chosen job, at first
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
         """Search until it is time to stop; the termination word."""
@@ -178,52 +184,62 @@ class Search:
         packing = Packing(self.program, self.best)
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
-        loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
+        self.loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
         places, jobs, patience = (EASY_PLACES, EASY_JOBS, EASY_PATIENCE) if self.eased else (PLACES, JOBS, PATIENCE)
         idle = 0
-        while (word := self._over()) is None:
-            heat = loss * WARM * (COLD / WARM) ** self._done()
-            weights = self._weights(pricing, packing)
-            for slot in self.rng.choice(len(weights), places, p=weights).tolist():
-                recreate.around(slot, TRIES, heat)
+        with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
+            while (word := self._over()) is None:
+                if crew.back:
+                    crew.bring(packing)
+                    self._offer(packing.chosen)
+                    recreate.go_on(packing, self._parted(crew, packing))
+                for slot in recreate.slots(places):
+                    recreate.around(slot, TRIES, self._heat())
+                    if packing.value > self.value:
+                        self._offer(packing.chosen)
+                    if self._over():
+                        break
+                if self.eased or self._done() > COOL:
+                    (slot,) = recreate.slots(1)
+                    before = packing.value
+                    reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor, recreate.share)
+                    recreate.look()
+                    self._offer(packing.chosen)
+                    idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
+                    if idle == patience:
+                        jobs, idle = min(2 * jobs, len(packing.option)), 0
+                self.rounds += 1
+                if self.rounds % 20 == 0:
+                    packing.become(packing.option)  # rounding of many small steps
+                    recreate.look()
+                    self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
+            if crew.back:
+                crew.bring(packing)
                 self._offer(packing.chosen)
-                if self._over():
-                    break
-            if self.eased or self._done() > COOL:
-                slot = int(self.rng.choice(len(weights), p=weights))
-                before = packing.value
-                reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor)
-                recreate.look()
-                self._offer(packing.chosen)
-                idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
-                if idle == patience:
-                    jobs, idle = min(2 * jobs, len(packing.option)), 0
-            self.rounds += 1
-            if self.rounds % 20 == 0:  # rounding of many small steps
-                packing = Packing(self.program, packing.chosen)
-                recreate.go_on(packing)
-                self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
         return word
 
-    def _done(self) -> float:
+    def _mates(self) -> int:
+        """Processes beside this one: under a clock only, since what they do depends on who is how fast."""
+        seconds, p = self.stop.seconds, self.program
+        if seconds is None or seconds - self.monitor.clock.elapsed_s() < WORTH_MATES_S or len(p) > MOST_SENT:
+            return 0
+        return min(self.threads or cores(), len(p.capacity)) - 1
+
+    def _parted(self, crew: Crew, packing: Packing) -> Share:
+        """The mates off for a leg that ends before the time does; what is left to this process."""
+        assert self.stop.seconds is not None
+        left = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
+        seconds = LEG_S if left > 2 * LEG_S else left
+        if seconds <= 0:
+            return Share.whole(packing)
+        return crew.send(packing, self._heat(), self._heat(seconds), seconds)
+
+    def _heat(self, later: float = 0.0) -> float:
+        """Temperature now, or so many seconds later."""
+        return float(self.loss * WARM * (COLD / WARM) ** self._done(later))
+
+    def _done(self, later: float = 0.0) -> float:
         """Of the time that is given, or of the rounds."""
         if self.stop.seconds is not None:
-            return min(1.0, self.monitor.clock.elapsed_s() / self.stop.seconds)
+            return min(1.0, (self.monitor.clock.elapsed_s() + later) / self.stop.seconds)
         return min(1.0, self.rounds / (self.stop.iterations or ROUNDS))
-
-    def _weights(self, pricing: Pricing, packing: Packing) -> Floats:
-        """Chance of every slot to be looked at: by what is lost there."""
-        regret, idle = pricing.losses(packing)
-        weights = idle.sum(axis=0)
-        has = np.flatnonzero(regret > 0)
-        option = packing.option[has]
-        runs = option != NONE
-        begin = np.where(runs, self.program.start[option], pricing.first[has])
-        end = np.where(runs, begin + self.program.duration[has], pricing.last[has])
-        change = np.zeros(len(weights) + 1)
-        each = regret[has] / (end - begin)
-        np.add.at(change, begin, each)
-        np.subtract.at(change, end, each)
-        weights = np.maximum(0.0, weights + np.cumsum(change)[:-1])
-        weights += max(FAR * weights.mean(), 1e-12)
-        return np.asarray(weights / weights.sum())

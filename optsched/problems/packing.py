@@ -44,6 +44,13 @@ class Packing:
         starts = last - first + 1  # of a window, at every place
         self._at = (program.place * starts[program.job] + program.start - first[program.job]).astype(np.int32)
 
+    def become(self, option: Ints) -> None:
+        """Another choice: the option of each job, shape (J,)."""
+        self.option = option.copy()
+        chosen = self.chosen
+        self.residual_capacity = self.program.capacity - self.program.load(chosen)
+        self.value = self.program.objective(chosen)
+
     @property
     def chosen(self) -> Ints:
         """The chosen options, sorted."""
@@ -84,6 +91,24 @@ class Packing:
         np.add.accumulate(lacking, axis=1, out=sums[:, 1:])
         return sums[:, duration:] - sums[:, :-duration] if np.count_nonzero(sums[:, -1]) else None
 
+    def fits(self, job: int, place: int, first: int, last: int) -> list[tuple[int, int]]:
+        """Where a job fits between two slots: of every run of starts the first and the last, counted from `first`."""
+        duration = self._duration[job]
+        room = self.residual_capacity[place, first:last]
+        taken = (room < self._demand[job] - 1e-9).tobytes()  # searched faster than an array
+        latest = len(taken) - duration
+        if taken.find(1, latest, duration) >= 0:  # a slot that every start needs
+            return []
+        found, begin = [], 0
+        while 0 <= begin <= latest:
+            end = taken.find(1, begin)
+            if end < 0:
+                end = len(taken)
+            if end - begin >= duration:
+                found.append((begin, end - duration))
+            begin = taken.find(0, end)
+        return found
+
     def net_of(self, value: Floats, lacks: Floats | Ints | None) -> Floats:
         """What options add to the objective, by their values and what they lack; minus infinity where capacity is hard."""
         if lacks is None:
@@ -106,7 +131,8 @@ class Packing:
     def insert(self, option: int, net: float) -> None:
         """Choose an option whose net value is known."""
         job, start = int(self.program.job[option]), int(self.program.start[option])
-        self.residual_capacity[self.program.place[option], start : start + self._duration[job]] -= self._demand[job]
+        room = self.residual_capacity[self.program.place[option], start : start + self._duration[job]]
+        room -= self._demand[job]
         self.option[job] = option
         self.value += net
 

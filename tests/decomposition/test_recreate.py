@@ -9,6 +9,7 @@ from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.share import Share
 from optsched.decomposition.stretches import Stretches
 from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.generators import masac, osdec
@@ -52,7 +53,7 @@ def test_the_best_start_is_found_stretch_by_stretch(family: str, by_value: bool,
                 starts = list(zip(program.place[some].tolist(), program.start[some].tolist(), strict=True))
                 fits = {start for start, yes in zip(starts, may, strict=True) if yes}
                 may = np.array([(p, s) in fits and not {(p, s - 1), (p, s + 1)} <= fits for p, s in starts], dtype=bool)
-            inserted = stretches.insert_best(packing, job, flush)
+            inserted = stretches.insert_best(packing, job, [True] * len(program.capacity), flush)
             assert inserted == may.any()
             if inserted:
                 found += 1
@@ -95,7 +96,7 @@ def test_windows_lose_nothing(family: str) -> None:
     rng, monitor, first = np.random.default_rng(0), Monitor(Clock(), -1), packing.value
     for slot in range(0, program.capacity.shape[1], 30):
         before = packing.value
-        reoptimise_window(pricing, packing, slot, 15, rng, monitor)
+        reoptimise_window(pricing, packing, slot, 15, rng, monitor, Share.whole(packing))
         assert packing.value >= before
     assert packing.value > first
     assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)

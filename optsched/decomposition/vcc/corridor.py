@@ -39,9 +39,9 @@ class Corridor(NamedTuple):
         return Window(np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1])
 
 
-def corridors(instance: VccInstance) -> Iterator[Corridor]:
+def corridors(instance: VccInstance, seed: int = 0) -> Iterator[Corridor]:
     """Without end, and in every run the same."""
-    rng, slots, days = np.random.default_rng(0), instance.horizon, len(instance.asked)
+    rng, slots, days = np.random.default_rng(seed), instance.horizon, len(instance.asked)
     while True:
         length = slots if rng.random() < WHOLE else int(rng.choice(LENGTHS))
         first = 0 if length == slots else int(rng.integers(-length // 2, slots - length // 2))

@@ -27,14 +27,17 @@ class VccDecomposition(BaseMethod[VccInstance]):
     ----------
     iterations
         Evaluations of the bound; 0: until another limit ends it, or 150 where there is none.
+    threads
+        With two, beams have a process of their own under a time limit; 0: where there are two cores.
     """
 
     name: ClassVar[str] = "decomposition"
 
     iterations: int = 0
+    threads: int = 0
 
     def search(self, call: Call[VccInstance]) -> Found:
-        """Bound and staircases in turn; nothing is drawn, so that the seed changes nothing.
+        """Bound and staircases in turn, or beside each other; the seed changes nothing.
 
         Raises
         ------
@@ -52,11 +55,11 @@ class VccDecomposition(BaseMethod[VccInstance]):
         assert isinstance(given, VccSchedule)
         monitor = call.monitor()
         first = from_schedule(instance, given)
-        search = StaircaseSearch(instance, monitor, stop, first)
+        search = StaircaseSearch(instance, monitor, stop, first, self.threads)
         words: list[str] = []
         run_with_deadline(lambda: words.append(search()), monitor, call.until)
         return Found(
-            given if search.best is first else search.best.schedule(),  # of 50,000 jobs it takes 0.3 s
+            given if search.incumbent.best is first else search.incumbent.best.schedule(),  # of 50,000 jobs it takes 0.3 s
             words[0] if words else monitor.stopping or "time_limit",
             bound=monitor.bound,
             proof=Proof(kind="path"),

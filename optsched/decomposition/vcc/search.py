@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from itertools import count
 
 import numpy as np
 
 from optsched.decomposition.bundle import Bundle
-from optsched.decomposition.vcc.beam import Beam, Settings, span
-from optsched.decomposition.vcc.corridor import corridors
+from optsched.decomposition.vcc.fits import Window
+from optsched.decomposition.vcc.incumbent import Beside, Incumbent
 from optsched.decomposition.vcc.memory import MemoryRelaxation
-from optsched.decomposition.vcc.polish import moved, moves
 from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
+from optsched.mates import Mate
 from optsched.monitor import Monitor
-from optsched.problems.vcc import Staircase, round_down_to_feasible
+from optsched.problems.vcc import Staircase
 from optsched.stop import Stop
+from optsched.workers import cores
 
 CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
@@ -26,18 +27,10 @@ TURN = 15  # evaluations between beams,
 BEAMS = (1, 1, 3)  # of which there are so many by slots remembered, as evaluations take longer
 SETTLED = 1e-5  # of the cost: a rise of the bound that is not worth waiting for
 FOLLOWED = (1e-3, 1e-4)  # the same where more slots can be remembered than none, and than one
-CLASSES = 200  # of a beam
 PATIENCE = 8  # evaluations without a better bound
 TRIALS = 3  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
-FACTORS = (1.0, 1.2, 1.5, 2.0, 3.0)  # of the load's prices: they do not know what stays free before a large head
-PACES = (0.95, 0.7, 0.4)
-EACH = (2, 6, 20, 60, 180)  # histories of a class by round; only the best settings of a round are in the next
-KEPT = 3
-MOST_LOADS = 5_000_000  # numbers that a beam may keep
-DRAWN, DRAWN_STATES = 5, 100_000  # beams that are drawn after each, as many as are of about so many states, or one
-MOVES, MISSES = 2000, 700  # of the incumbent after each beam: so many, or so many in a row that bring nothing
-SLOTS_A_DRAW = 30  # of the horizon: after the last beam there is a draw for so many
+WORTH_A_MATE_S, ENDS_S = 5.0, 1.0  # left; how long before the end its last beams end
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -58,28 +51,36 @@ class StaircaseSearch:
 
     Attributes
     ----------
-    best : the incumbent. bound : proven of every schedule. evaluations : of the relaxation.
+    incumbent : the best staircase. bound : proven of every schedule. evaluations : of the relaxation.
     """
 
-    def __init__(self, instance: VccInstance, monitor: Monitor, stop: Stop, start: Staircase) -> None:
+    def __init__(self, instance: VccInstance, monitor: Monitor, stop: Stop, start: Staircase, threads: int = 0) -> None:
+        self.threads = threads
         self.instance, self.monitor, self.stop = instance, monitor, stop
-        self.best, self.cost = start, start.cost()
         self.bound = -np.inf
         self.evaluations = 0
         self.at = np.inf  # the cost below which the window holds everything
-        paces = PACES if instance.daily_penalty_per_ncu_h else PACES[:1]
-        self.waiting = [(EACH[0], factor, pace) for factor in FACTORS for pace in paces]  # beams to come
-        self.tried: list[tuple[float, float, float]] = []
-        self.moves, self.corridors = moves(instance), corridors(instance)
-        monitor.incumbent(self.cost)
+        self.incumbent = Incumbent(start, lambda: self._ended() is not None, monitor.incumbent)
+        self.mate: Mate | None = None
+        self.window: Window | None = None  # of all that is worth looking at
+        self.sent: Window | None = None  # what the mate knows of it
 
     def __call__(self) -> str:
         """Search until a limit; the termination word."""
+        try:
+            return self._search()
+        finally:
+            if self.mate is not None:
+                self.mate.close()
+
+    def _search(self) -> str:
         relaxed = StaircaseRelaxation(self.instance, fits=True)
         penalty = self.instance.daily_penalty_per_ncu_h
         prices = Prices(np.zeros(self.instance.horizon), np.full(relaxed.days, 1e-3 * penalty))
         self._guess(relaxed, prices, relaxed.whole)
         relaxed = self._narrowed(relaxed)
+        if relaxed.tight.any() and self._worth_a_mate():
+            self.mate = Mate(Beside, self.instance, self.incumbent.best.started)
         root = self._days(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_NODE if relaxed.tight.any() else AT_ROOT)
         self._proven(root.bound)
         self._guess(relaxed, root.prices, relaxed.whole)
@@ -93,7 +94,9 @@ class StaircaseSearch:
             split = self._split(relaxed, node)
             if split is None:  # nothing left to branch on
                 heapq.heappush(nodes, self._load(relaxed, self._days(relaxed, node, AT_ROOT), AT_ROOT))
-                if nodes[0].bound <= node.bound + CLOSED * abs(node.bound) and not self._beam(relaxed, node.prices):
+                if nodes[0].bound <= node.bound + CLOSED * abs(node.bound) and not self.incumbent.beam(
+                    relaxed, node.prices.load
+                ):
                     return "iteration_limit"
             else:
                 for branch in split:
@@ -101,8 +104,9 @@ class StaircaseSearch:
                     self._guess(relaxed, child.prices, branch, 2)
                     child = self._days(relaxed, child, AT_NODE)
                     heapq.heappush(nodes, self._load(relaxed, child, AT_NODE))
-                self._beam(relaxed, node.prices)
-            self._proven(min(nodes[0].bound, self.cost))
+                if self.mate is None:
+                    self.incumbent.beam(relaxed, node.prices.load)
+            self._proven(min(nodes[0].bound, self.incumbent.cost))
         return word
 
     def _settled(self, relaxed: StaircaseRelaxation, root: Node, slots: int) -> tuple[StaircaseRelaxation, Node]:
@@ -130,19 +134,38 @@ class StaircaseSearch:
                 bundle = fresh
             proven = best.bound
             best = self._follow(priced, best, bundle, TURN)
-            prices, cost = best.prices, self.cost
+            prices, cost = best.prices, self.incumbent.cost
             if left:
                 left -= 1
-            else:
+            elif self.mate is None:
                 for _ in range(BEAMS[slots]):
-                    self._beam(relaxed, prices)
-                rest = 0 if cost - self.cost >= best.bound - proven else 2 * rest + 1
+                    self.incumbent.beam(relaxed, prices.load)
+                rest = 0 if cost - self.incumbent.cost >= best.bound - proven else 2 * rest + 1
                 left = rest
-            if bundle.promised <= settled * abs(self.cost):
+            if bundle.promised <= settled * abs(self.incumbent.cost):
                 break
         if slots:  # what is remembered knows nothing to branch on
             return relaxed, replace(root, bound=max(root.bound, best.bound))
         return relaxed, best
+
+    def _worth_a_mate(self) -> bool:
+        """Under a clock only, since what it finds depends on who is how fast."""
+        seconds = self.stop.seconds
+        return (self.threads or cores()) > 1 and seconds is not None and seconds - self.monitor.clock.elapsed_s() > WORTH_A_MATE_S
+
+    def _confer(self, load: Floats) -> None:
+        """What the mate has found, and off it goes again with the best prices so far."""
+        if self.mate is None or self.window is None or not self.mate.idle:
+            return
+        if self.mate.found is not None:
+            self.incumbent.offer(Staircase(self.instance, self.mate.found))
+        assert self.stop.seconds is not None
+        seconds = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
+        if self.mate.dead or seconds <= 0:
+            return
+        window = None if self.window is self.sent else self.window
+        self.mate.ask(self.incumbent.best.started, window, load, seconds)
+        self.sent = self.window
 
     def _proven(self, bound: float) -> None:
         if bound > self.bound:
@@ -152,19 +175,10 @@ class StaircaseSearch:
     def _ended(self) -> str | None:
         if self.monitor.stopping:
             return self.monitor.stopping
-        gap = (self.cost - self.bound) / max(abs(self.cost), 1e-9)
+        gap = (self.incumbent.cost - self.bound) / max(abs(self.incumbent.cost), 1e-9)
         if gap <= CLOSED:
             return "optimal"
         return self.stop.reason(self.monitor.clock.elapsed_s(), gap, self.evaluations)
-
-    def _try(self, wanted: Floats, until: int = 0) -> Staircase:
-        """A staircase as wanted, which is the best so far in the slots before `until`."""
-        stairs = round_down_to_feasible(self.instance, wanted, self.best, until)
-        cost = stairs.cost()
-        if cost < self.cost:
-            self.best, self.cost = stairs, cost
-            self.monitor.incumbent(cost)
-        return stairs
 
     def _guess(self, relaxed: StaircaseRelaxation, prices: Prices, branch: Branch, trials: int = TRIALS) -> None:
         """Staircases that expect of a day's caps what those of the last one came to."""
@@ -173,72 +187,24 @@ class StaircaseSearch:
             if self._ended() is not None:
                 return
             path = relaxed.with_daily(prices.load, relaxed.lacking(sums), branch)
-            sums = self._try(path.started.astype(float)).filled
+            sums = self.incumbent.attempt(path.started.astype(float)).filled
 
     def _narrowed(self, relaxed: StaircaseRelaxation) -> StaircaseRelaxation:
         """The relaxation without what cannot be better than the incumbent."""
-        if self.cost >= NARROW * self.at:
+        if self.incumbent.cost >= NARROW * self.at:
             return relaxed
-        self.at = self.cost
-        window = relaxed.paths.window_below(self.cost)
-        return StaircaseRelaxation(self.instance, window, fits=True)
-
-    def _beam(self, relaxed: StaircaseRelaxation, prices: Prices) -> bool:
-        """The next of ever wider beams, and the incumbent's neighbours; after the last beam, whether they were any better."""
-        if not relaxed.tight.any():
-            return False
-        if not self.waiting:
-            before = self.cost
-            for _ in range(self.instance.horizon // SLOTS_A_DRAW + 1):
-                self._draw(relaxed, prices)
-            return self.cost < before
-        each, factor, pace = self.waiting.pop(0)
-        settings = Settings(CLASSES, each, np.full(relaxed.days, pace))
-        self.tried.append((self._through(relaxed, prices, factor, settings), factor, pace))
-        self._draw(relaxed, prices)
-        wider = next((more for more in EACH if more > each), 0)
-        if not self.waiting and 0 < CLASSES * wider * span(self.instance) <= MOST_LOADS:
-            self.waiting = [(wider, factor, pace) for _, factor, pace in sorted(self.tried)[:KEPT]]
-            self.tried = []
-        return True
-
-    def _through(self, relaxed: StaircaseRelaxation, prices: Prices, factor: float, settings: Settings) -> float:
-        """The cost that a beam comes to under so many times the load's prices."""
-        started = Beam(relaxed, factor * prices.load)(settings, lambda: self._ended() is not None)
-        return np.inf if started is None else self._try(started.astype(float)).cost()
-
-    def _draw(self, relaxed: StaircaseRelaxation, prices: Prices) -> None:
-        """Drawn beams, some of which keep near the incumbent but for some hours, and its neighbours."""
-        whole = relaxed.paths.window
-        for corridor in islice(self.corridors, min(DRAWN, 1 + DRAWN_STATES // max(1, int((whole.high - whole.low).sum())))):
-            if self._ended() is not None:
-                return
-            window = corridor.window(self.best, whole)
-            near = StaircaseRelaxation(self.instance, window, fits=True)
-            before = self.cost
-            self._through(near, prices, corridor.factor, Settings(CLASSES, EACH[0], corridor.pace))
-            if self.cost < before:
-                self._polish()
-        self._polish()
-
-    def _polish(self) -> None:
-        """Some steps from the incumbent to better neighbours."""
-        misses = 0
-        for move in islice(self.moves, MOVES):
-            if misses >= MISSES or self._ended() is not None:
-                break
-            wanted, before = moved(self.best, move), self.cost
-            if wanted is not None:
-                self._try(wanted, move[0])
-            misses = 0 if self.cost < before else misses + 1
+        self.at = self.incumbent.cost
+        self.window = relaxed.paths.window_below(self.incumbent.cost)
+        return StaircaseRelaxation(self.instance, self.window, fits=True)
 
     def _at(self, relaxed: Priced, node: Node, prices: Prices) -> Node:
         """The node with what other prices prove, which may be less."""
         found = relaxed(prices, node.branch)
         self.evaluations += 1
-        self._try(found.path.started.astype(float))
+        self.incumbent.attempt(found.path.started.astype(float))
+        self._confer(node.prices.load)
         if node.number == 0:
-            self._proven(min(found.bound, self.cost))
+            self._proven(min(found.bound, self.incumbent.cost))
         return Node(found.bound, node.number, node.branch, prices, found)
 
     def _days(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
@@ -253,7 +219,7 @@ class StaircaseSearch:
             assert found.evaluated is not None
             worse = 0 if found.bound > best.bound + 1e-6 * abs(best.bound) else worse + 1
             best = _higher(best, found)
-            if best.bound >= self.cost or worse > PATIENCE:
+            if best.bound >= self.incumbent.cost or worse > PATIENCE:
                 break
             turned = np.sign(found.evaluated.lack)
             factor = np.where(turned * sign < 0, factor**0.6, factor)
@@ -263,7 +229,7 @@ class StaircaseSearch:
 
     def _load(self, relaxed: StaircaseRelaxation, node: Node, most: int) -> Node:
         """The prices of a node raised by a bundle of their own."""
-        if not relaxed.tight.any() or self._ended() is not None or node.bound >= self.cost:
+        if not relaxed.tight.any() or self._ended() is not None or node.bound >= self.incumbent.cost:
             return node
         at = self._at(relaxed, node, node.prices)
         if not np.isfinite(at.bound):
@@ -277,16 +243,16 @@ class StaircaseSearch:
         least = np.concatenate([np.zeros(tight), np.full(relaxed.days, 1e-7 * penalty), np.zeros(slots)])
         most = np.concatenate([np.full(tight, np.inf), np.full(relaxed.days + slots, penalty)])
         point, slope = _joined(relaxed, node)
-        hope = max(self.cost - node.evaluated.bound, 1e-3 * abs(self.cost))
+        hope = max(self.incumbent.cost - node.evaluated.bound, 1e-3 * abs(self.incumbent.cost))
         return Bundle(np.clip(point, least, most), (least, most), node.evaluated.bound, slope, hope)
 
     def _follow(self, relaxed: Priced, node: Node, bundle: Bundle, most: int) -> Node:
         """So many evaluations where the bundle proposes them; the best node."""
         for _ in range(most):
-            if self._ended() is not None or node.bound >= self.cost:
+            if self._ended() is not None or node.bound >= self.incumbent.cost:
                 break
             point = bundle.propose()
-            if bundle.promised <= SETTLED * abs(self.cost):
+            if bundle.promised <= SETTLED * abs(self.incumbent.cost):
                 break
             tight = np.flatnonzero(relaxed.tight)
             load = np.zeros(self.instance.horizon)
@@ -304,7 +270,7 @@ class StaircaseSearch:
         loss = node.prices.daily * np.abs(node.evaluated.lack)
         loss[node.branch.least >= node.branch.most] = 0.0
         day = int(np.argmax(loss))
-        if loss[day] <= CLOSED * max(1.0, abs(self.cost)):
+        if loss[day] <= CLOSED * max(1.0, abs(self.incumbent.cost)):
             return None
         e = int(node.evaluated.path.empties[day])
         at = e if node.evaluated.lack[day] < 0 else e + 1

@@ -1,0 +1,125 @@
+"""Mates: shares that part everything, books that are kept, and nothing lost by one that dies."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.decomposition.crew import Crew
+from optsched.decomposition.dual import Dual, solve_dual
+from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.share import deal
+from optsched.heuristics.serial_sgs import serial_sgs
+from optsched.instances.generators import masac
+from optsched.monitor import Monitor
+from optsched.problems.packing import NONE, Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.registry import family_of
+from optsched.stop import Clock, Stop
+
+PATIENCE_S = 60.0  # on a busy machine
+
+
+def priced(seed: int = 0) -> tuple[TimeIndexedProblem, Dual, Packing]:
+    instance = masac(jobs=120, days=0.5, scale=0.1, seed=seed)
+    view = family_of(instance).time_indexed(instance)
+    assert view is not None
+    dual = solve_dual(view.problem, iterations=150)
+    pricing = Pricing(view.problem, dual)
+    return view.problem, dual, Packing(view.problem, serial_sgs(view.problem, pricing.order(), pricing.reduced))
+
+
+def wait_for(crew: Crew) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not crew.back:
+        assert time.monotonic() < until, "nobody came back"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("hands", [1, 2, 5])
+def test_shares_part_places_and_jobs(hands: int) -> None:
+    program, _, packing = priced()
+    shares = deal(packing, hands, np.random.default_rng(0))
+    assert sorted(place for share in shares for place in share.places) == list(range(len(program.capacity)))
+    assert (sum(share.jobs.astype(int) for share in shares) == 1).all()
+    for share in shares:
+        runs = share.jobs & (packing.option != NONE)
+        assert set(program.place[packing.option[runs]].tolist()) <= set(share.places)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ruins_and_windows_keep_to_their_share(seed: int) -> None:
+    program, dual, packing = priced(seed)
+    rng, pricing, monitor = np.random.default_rng(seed), Pricing(program, dual), Monitor(Clock(), -1)
+    recreate = Recreate(pricing, packing, rng)
+    for share in deal(packing, 2, rng):
+        before = packing.option.copy()
+        recreate.go_on(packing, share)
+        for slot in recreate.slots(20):
+            recreate.around(slot, 10, 0.1)
+            reoptimise_window(pricing, packing, slot, 15, rng, monitor, share)
+            recreate.look()
+        np.testing.assert_array_equal(packing.option[~share.jobs], before[~share.jobs])
+        has = share.jobs & (packing.option != NONE)
+        assert (packing.option != before).any()
+        assert set(program.place[packing.option[has]].tolist()) <= set(share.places)
+        assert packing.value == pytest.approx(program.objective(packing.chosen))
+        assert packing.residual_capacity.min() >= 0
+
+
+def test_what_mates_find_is_brought_together() -> None:
+    program, dual, packing = priced()
+    first = packing.value
+    with Crew(2, program, dual, np.random.default_rng(0)) as crew:
+        assert crew.back
+        for _ in range(3):
+            own = crew.send(packing, 1e-3, 1e-6, 0.2)
+            assert len(own.places) < len(program.capacity)
+            before = packing.option.copy()
+            wait_for(crew)
+            crew.bring(packing)
+            np.testing.assert_array_equal(packing.option[own.jobs], before[own.jobs])
+            assert packing.value == program.objective(packing.chosen)
+            assert (program.load(packing.chosen) <= program.capacity).all()
+    assert first < packing.value <= dual.bound
+
+
+def test_a_mate_that_dies_loses_what_it_did() -> None:
+    program, dual, packing = priced()
+    with Crew(1, program, dual, np.random.default_rng(0)) as crew:
+        crew.send(packing, 1e-3, 1e-6, 60.0)
+        before = packing.option.copy()
+        crew.mates[0].process.kill()
+        wait_for(crew)
+        crew.bring(packing)
+        np.testing.assert_array_equal(packing.option, before)
+        assert len(crew.send(packing, 1e-3, 1e-6, 0.1).places) == len(program.capacity)
+        assert not crew.back
+
+
+def test_under_a_clock_mates_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what comes out is certified as ever; without a clock nobody is asked, so that a seed gives the same digits."""
+    asked: list[int] = []
+    begun = Crew.__init__
+
+    def counted(crew: Crew, count: int, *words: object) -> None:
+        asked.append(count)
+        begun(crew, count, *words)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Crew, "__init__", counted)
+    monkeypatch.setattr("optsched.decomposition.search.WORTH_MATES_S", 0.1)
+    instance = masac(jobs=300, days=1, scale=0.2, seed=0)
+    result = optsched.solve(instance, method="decomposition", stop=Stop(seconds=6), threads=2)
+    assert asked == [1]
+    assert optsched.check(instance, result) == []
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.objective <= result.bound
+    found = [optsched.solve(instance, method="decomposition", stop=Stop(iterations=3), threads=n).objective for n in (1, 2)]
+    assert found[0] == found[1]
+    assert asked == [1, 0, 0]
