@@ -7,8 +7,8 @@
 masac: `optsched generate masac`. lumpy-LOAD: GPUs and hours of jobs drawn from the 100,000 of Alibaba's PAI trace (0.1 to 20 h,
 1 to 16 GPUs) on the same sites, arrivals Beta(1.1, 1.3) over the two days, slack U(0.2, 0.6) of the duration, prices and carbon
 of five regions, other ones with every seed, from an hour of 2022 that the seed draws. vcc-LOAD: `optsched generate vcc --days 7
---load LOAD`. vcc-may-SCALE: the jobs of May 2019 with their NCU scaled, one instance. A row an instance; `decomposition`, one
-thread each, so many seeds at once as --workers says. Traces: $OPTSCHED_DATA.
+--load LOAD`. vcc-may-SCALE: the jobs of May 2019 with their NCU scaled, one instance. A row an instance; `decomposition` on all
+cores, or with --workers so many seeds at once, a core each. Traces: $OPTSCHED_DATA.
 """
 
 from __future__ import annotations
@@ -117,13 +117,14 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, default=["masac", "lumpy-1.0", "lumpy-1.8"])
     parser.add_argument("--seeds", type=read_seeds, default="0-9", help="As in 0-9 or 1,5,7.")
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--workers", type=int, default=1, help="Instances at once, a core each.")
+    parser.add_argument("--workers", type=int, default=1, help="Instances at once, a core each; 1: all cores for one.")
     given = parser.parse_args()
     with ProcessPoolExecutor(given.workers) as pool:
+        each = map if given.workers == 1 else pool.map
         for case in given.cases:
             seeds = [0] if "may" in case else given.seeds
             gaps = []
-            for name, objective, bound, gap in pool.map(solve, [(case, seed, given.seconds) for seed in seeds]):
+            for name, objective, bound, gap in each(solve, [(case, seed, given.seconds) for seed in seeds]):
                 print(f"{name:28} objective {objective:10.3f}  bound {bound:10.3f}  gap {gap:7.3%}", flush=True)
                 gaps.append(gap)
             print(f"{case}: gap {np.mean(gaps):.2%} in the mean, {max(gaps):.2%} at worst, {len(gaps)} instances", flush=True)

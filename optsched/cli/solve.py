@@ -72,7 +72,7 @@ class How(TypedDict, total=False):
     help="Wall time, building included, e.g. 90s, 5m, 1h30m or seconds; the best schedule so far is kept.",
 )
 @click.option("--gap", type=GAP, help="Stop at this relative gap, e.g. 1% or 0.01. [default: proven optimal]")
-@click.option("--threads", type=int, help="Of the backend, or of decomposition on a very large instance. [default: its choice]")
+@click.option("--threads", type=int, help="Of the backend; of decomposition, cores that search. [default: its choice; all]")
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
