@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact at first, and of the limit: most instances need no more
 SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
+SMALL_SHARE = 0.15  # the same where exact nearly always finishes: it needs the time, and not much of a start
 PER_JOB_S = 1e-4  # with less, the size is not even estimated: that takes time from the greedy start
 PERHAPS = 8.0  # load up to which exact may still improve on it
 SETTLED = 1e-6  # gap of a part that ended by itself: what is left is rounding
@@ -82,7 +83,9 @@ class Auto(BaseMethod[Instance]):
         if decomposition is not None and (run.goes_on or (run.last is None and not run.refused)):  # something, however late
             after = family.has_formulations and load <= PERHAPS and not run.ended_itself
             left = call.left()
-            share = None if left is None or not after or getattr(decomposition, "ends_itself", False) else SECOND_SHARE * left
+            share = None
+            if left is not None and after and not getattr(decomposition, "ends_itself", False):
+                share = left * (SMALL_SHARE if load <= 1.0 else SECOND_SHARE)
             run.part(
                 "decomposition",
                 decomposition(),

@@ -15,7 +15,6 @@ import numpy as np
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.share import Share
 from optsched.decomposition.stretches import Stretches
-from optsched.instances.base import Ints
 from optsched.problems.packing import NONE, Packing
 from optsched.stop import Clock
 
@@ -86,22 +85,32 @@ class Recreate:
         if not len(local):
             return
         dice, places = self.dice, self.share.places
-        there, regret = self._there(local, slot), np.cumsum(self.regret[local])
+        loses = self.regret[local]
+        total = np.cumsum(loses)
+        runs = local[(self.begin[local] <= slot) & (slot < self.end[local])]
+        at: dict[int, int] = dict(
+            zip(runs.tolist(), self.place[runs].tolist(), strict=True)
+        )  # of the jobs that run in the slot
+        there: list[list[int]] = [[] for _ in self._open]
+        for job, place in at.items():
+            there[place].append(job)
         for _ in range(tries):
             here, out = there[dice.choice(places)], dice.randint(1, MOST_OUT)
             jobs = set(here if len(here) <= out else dice.sample(here, out))
             wanted = dice.randint(0, MOST_IN)
-            if wanted and regret[-1] > 0:
-                drawn = np.searchsorted(regret, [regret[-1] * dice.random() for _ in range(wanted)], side="right")
+            if wanted and total[-1] > 0:
+                drawn = np.searchsorted(total, [total[-1] * dice.random() for _ in range(wanted)], side="right")
                 jobs.update(local[np.minimum(drawn, len(local) - 1)].tolist())
-            if self._once(sorted(jobs), temperature):
-                there, regret = self._there(local, slot), np.cumsum(self.regret[local])
-
-    def _there(self, local: Ints, slot: int) -> list[list[int]]:
-        """Of some jobs those that run in a slot, by place."""
-        runs = local[(self.begin[local] <= slot) & (slot < self.end[local])]
-        place = self.place[runs]
-        return [runs[place == which].tolist() for which in range(len(self.packing.residual_capacity))]
+            some = sorted(jobs)
+            if self._once(some, temperature):
+                for job in some:
+                    if job in at:
+                        there[at.pop(job)].remove(job)
+                    if self.begin[job] <= slot < self.end[job]:
+                        at[job] = int(self.place[job])
+                        there[at[job]].append(job)
+                loses[np.searchsorted(local, some)] = self.regret[some]
+                total = np.cumsum(loses)
 
     def _once(self, jobs: list[int], temperature: float) -> bool:
         """Those out and in again; whether that is kept."""

@@ -17,6 +17,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem, windows
 from optsched.registry import family_of
 from optsched.schedules.base import S
 
+MOST_ROUNDED = 2_000, 8  # options, and sizes: with more options rounded rows cost more than they bring
 MOST_ENTRIES = 300_000  # of rows over covering options, for a model that is written so unasked
 
 
@@ -191,6 +192,36 @@ class PulseForm(TimeIndexed[I, S]):
             range(places * slots),
             rule=lambda _, i: (None, covered[i], capacity[i]) if len(covered[i].columns) else pyo.Constraint.Skip,
         )
+        self.write_rounding(option, cell)
+
+    def write_rounding(self, option: Ints, cell: Ints) -> None:
+        """The capacity rows rounded to multiples of each size k that jobs ask for (mixed integer rounding, in whole numbers).
+
+        With r = C mod k, the sum of (floor(c / k) (k - r) + max(0, c mod k - r)) x less the overload is at most floor(C / k) (k - r).
+
+        Parameters
+        ----------
+        option, cell
+            Which options cover which place and slot, shape (entries,) each.
+        """
+        program, m = self.program, self.pyomo
+        sizes = np.unique(program.demand[program.demand > 1])
+        if not program.integral or len(program) > MOST_ROUNDED[0] or len(sizes) > MOST_ROUNDED[1]:
+            sizes = sizes[:0]
+        kept, limits = list[Terms](), list[float]()
+        for size in sizes.tolist():
+            rest = program.capacity.ravel() % size
+            demand, left = program.demand[program.job[option]], rest[cell]
+            weight = demand // size * (size - left) + np.maximum(0.0, demand % size - left)
+            some = (left > 0) & (weight > 0)
+            new, row = np.unique(cell[some], return_inverse=True)
+            priced = np.arange(len(new)) if self.over else np.zeros(0, dtype=np.int64)
+            rows = np.concatenate([row, priced])
+            picks = np.concatenate([option[some], len(program) + new[priced]])
+            weights = np.concatenate([weight[some], -np.ones(len(priced))])
+            kept += rows_of(rows, self.choice + self.over, picks, weights, len(new))
+            limits += (program.capacity.ravel()[new] // size * (size - rest[new])).tolist()
+        m.rounding = pyo.Constraint(range(len(kept)), rule=lambda _, i: (None, kept[i], limits[i]))
 
 
 def entries(program: TimeIndexedProblem) -> int:

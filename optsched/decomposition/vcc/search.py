@@ -151,7 +151,9 @@ class StaircaseSearch:
     def _worth_a_mate(self) -> bool:
         """Under a clock only, since what it finds depends on who is how fast."""
         seconds = self.stop.seconds
-        return (self.threads or cores()) > 1 and seconds is not None and seconds - self.monitor.clock.elapsed_s() > WORTH_A_MATE_S
+        return (
+            (self.threads or cores()) > 1 and seconds is not None and seconds - self.monitor.clock.elapsed_s() > WORTH_A_MATE_S
+        )
 
     def _confer(self, load: Floats) -> None:
         """What the mate has found, and off it goes again with the best prices so far."""
