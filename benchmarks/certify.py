@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=1, help="Instances at once, a core each; 1: all cores for one.")
     given = parser.parse_args()
-    with ProcessPoolExecutor(given.workers) as pool:
+    with ProcessPoolExecutor(given.workers) as pool:  # begins no process before it is asked
         each = map if given.workers == 1 else pool.map
         for case in given.cases:
             seeds = [0] if "may" in case else given.seeds

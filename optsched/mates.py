@@ -6,7 +6,6 @@ be a script that nothing guards from being run again. It ends when nobody is the
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import queue
@@ -17,9 +16,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+READY = b"optsched mate\n"  # after whatever somebody's sitecustomize prints
+
 
 class Mate:
-    """Such a process, and a thread that talks to it.
+    """Such a process, and a thread that talks to it; where none can be begun, one that is dead.
 
     Parameters
     ----------
@@ -29,46 +30,71 @@ class Mate:
     Attributes
     ----------
     found : the answer to what was asked last, None until it is there, and for ever where the process has died.
-    idle : whether there is nothing to wait for. dead : whether there never will be.
+    dead : whether there will be no more answers.
     """
 
     def __init__(self, be: Callable[..., Callable[..., object]], *words: object) -> None:
         self.found: Any = None
-        self.idle, self.dead = True, False
+        self.dead = self._waits = False
+        self.process: subprocess.Popen[bytes] | None = None
         self._asked: queue.SimpleQueue[tuple[object, ...] | None] = queue.SimpleQueue()
-        path = os.pathsep.join(entry for entry in sys.path if entry)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "optsched.mates"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
-        )
-        threading.Thread(target=self._talk, args=((be, words),), daemon=True).start()
+        if not sys.executable or getattr(sys, "frozen", False):  # that would be the application once more
+            self.dead = True
+            return
+        path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
+        try:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "optsched.mates",
+                ],  # -P: what lies in the working directory is none of its business
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+                process_group=0,  # a terminal's Ctrl-C goes to who asks
+            )
+            threading.Thread(target=self._talk, args=(self.process, (be, words)), daemon=True).start()
+        except (OSError, RuntimeError):  # no room for another
+            self.close()
+            self.dead = True
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.dead or not self._waits
 
     def ask(self, *words: object) -> None:
         """Off it goes."""
-        self.found, self.idle = None, self.dead
+        self.found, self._waits = None, True
         self._asked.put(words)
 
     def close(self) -> None:
         """End it, whatever it does."""
-        self.process.kill()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
         self._asked.put(None)
-        self.process.wait()
 
-    def _talk(self, first: object) -> None:
-        inbox, outbox = self.process.stdin, self.process.stdout
+    def _talk(self, process: subprocess.Popen[bytes], first: object) -> None:
+        inbox, outbox = process.stdin, process.stdout
         assert inbox is not None
         assert outbox is not None
         try:
             with inbox, outbox:
                 _say(first, inbox)
+                while not outbox.readline().endswith(READY):
+                    if process.poll() is not None:
+                        return
                 while (words := self._asked.get()) is not None:
                     _say(words, inbox)
                     self.found = pickle.load(outbox)
-                    self.idle = True
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.dead = self.idle = True
+                    self._waits = False
+        except Exception:  # it has died, or cannot be told, or says what nobody understands: one does without
+            process.kill()
+        finally:
+            self.dead = True
 
 
 def _say(what: object, to: Any) -> None:
@@ -76,18 +102,37 @@ def _say(what: object, to: Any) -> None:
     to.flush()
 
 
-def _answer(inbox: BinaryIO, outbox: BinaryIO) -> None:
-    """Whatever is asked, until nobody asks."""
-    be, words = pickle.load(inbox)
+def _listen(inbox: BinaryIO, heard: queue.SimpleQueue[Any]) -> None:
+    """Whatever is said; with the last word, wherever the work is, all ends."""
+    try:
+        while True:
+            heard.put(pickle.load(inbox))
+    finally:
+        os._exit(0)
+
+
+def _answer(outbox: BinaryIO, heard: queue.SimpleQueue[Any]) -> None:
+    """What is asked."""
+    be, words = heard.get()
     mate = be(*words)
     while True:
-        _say(mate(*pickle.load(inbox)), outbox)
+        _say(mate(*heard.get()), outbox)
+
+
+def main() -> None:
+    """Be a mate."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else 2, 1)  # whatever is printed from here on is no answer
+    answers.write(READY)
+    answers.flush()
+    heard: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, heard), daemon=True).start()
+    try:
+        _answer(answers, heard)
+    except BrokenPipeError:
+        os._exit(0)  # with an answer that nobody has read, Python would complain at its end
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; who asks decides
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is printed is no answer
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        _answer(sys.stdin.buffer, answers)
-    os._exit(0)  # with an answer that nobody has read, Python would complain at its end
+    main()

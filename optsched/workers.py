@@ -145,12 +145,17 @@ def workers(count: int | None, address: str | None) -> Workers:
     """Those of a cluster where there is an address, else processes: as many as there are cores that this one may use."""
     if address is not None:
         return ClusterWorkers(address)
-    return LocalWorkers(count or len(os.sched_getaffinity(0)))
+    return LocalWorkers(count or of_machine())
+
+
+def of_machine() -> int:
+    """Cores that this process may use, or all where the system does not say (macOS)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cores() -> int:
-    """That this process may use; one of those that share a machine's cores has one."""
-    return 1 if multiprocessing.parent_process() is not None else len(os.sched_getaffinity(0))
+    """Cores for one search: of a process that is one of several there is one."""
+    return 1 if multiprocessing.parent_process() is not None else of_machine()
 
 
 @contextmanager
@@ -165,7 +170,7 @@ def hired(threads: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]
         Of a Dask cluster that works instead.
     """
     if scheduler is None:
-        count = threads or len(os.sched_getaffinity(0))
+        count = threads or of_machine()
         pool = ThreadPoolExecutor(count)
         try:
             yield pool, count

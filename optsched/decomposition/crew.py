@@ -12,6 +12,9 @@ from optsched.instances.base import Ints
 from optsched.mates import Mate
 from optsched.problems.packing import Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.stop import Clock
+
+LATE_S, LATE = 30.0, 5.0  # seconds, and times what it was given
 
 
 class Member:
@@ -42,18 +45,28 @@ class Crew:
         self.rng = rng
         self.mates = [Mate(Member, program, dual, int(rng.integers(2**63))) for _ in range(count)]
         self.shares: list[Share] = []
+        self.sent, self.late_s = Clock(), np.inf
 
     def __enter__(self) -> Crew:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Nobody is needed any more."""
         for mate in self.mates:
             mate.close()
+        self.mates = []
 
     @property
     def back(self) -> bool:
-        """Whether there are mates, and all of them wait."""
-        return bool(self.mates) and all(mate.idle for mate in self.mates)
+        """Whether there are mates, and all of them wait; who is far too late does not count any more."""
+        busy = [mate for mate in self.mates if not mate.idle]
+        if busy and self.sent.elapsed_s() > self.late_s:
+            for mate in busy:
+                mate.close()
+        return bool(self.mates) and not busy
 
     def bring(self, packing: Packing) -> None:
         """What the mates have done goes into the packing, whose own share it is not."""
@@ -72,5 +85,6 @@ class Crew:
         self.mates = [mate for mate in self.mates if not mate.dead]
         self.shares = deal(packing, len(self.mates) + 1, self.rng)
         for mate, share in zip(self.mates, self.shares[1:], strict=True):
-            mate.ask(packing.option, share, hot, cold, seconds)
+            mate.ask(packing.option.copy(), share, hot, cold, seconds)
+        self.sent, self.late_s = Clock(), LATE_S + LATE * seconds
         return self.shares[0]

@@ -38,7 +38,7 @@ EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is sol
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
 WORTH_MATES_S = 5.0  # left
-MOST_SENT = 20_000_000  # options
+MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
 
 
 class Search:
@@ -221,9 +221,9 @@ class Search:
     def _mates(self) -> int:
         """Processes beside this one: under a clock only, since what they do depends on who is how fast."""
         seconds, p = self.stop.seconds, self.program
-        if seconds is None or seconds - self.monitor.clock.elapsed_s() < WORTH_MATES_S or len(p) > MOST_SENT:
+        if seconds is None or seconds - self.monitor.clock.elapsed_s() < WORTH_MATES_S:
             return 0
-        return min(self.threads or cores(), len(p.capacity)) - 1
+        return max(0, min((self.threads or cores()) - 1, len(p.capacity) - 1, MOST_SENT // max(1, len(p))))
 
     def _parted(self, crew: Crew, packing: Packing) -> Share:
         """The mates off for a leg that ends before the time does; what is left to this process."""
@@ -231,6 +231,7 @@ class Search:
         left = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
         seconds = LEG_S if left > 2 * LEG_S else left
         if seconds <= 0:
+            crew.dismiss()
             return Share.whole(packing)
         return crew.send(packing, self._heat(), self._heat(seconds), seconds)
 

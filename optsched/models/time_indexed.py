@@ -197,7 +197,7 @@ class PulseForm(TimeIndexed[I, S]):
     def write_rounding(self, option: Ints, cell: Ints) -> None:
         """The capacity rows rounded to multiples of each size k that jobs ask for (mixed integer rounding, in whole numbers).
 
-        With r = C mod k, the sum of (floor(c / k) (k - r) + max(0, c mod k - r)) x less the overload is at most floor(C / k) (k - r).
+        With r = C mod k: sum of (floor(c / k) (k - r) + max(0, c mod k - r)) x less the overload <= floor(C / k) (k - r).
 
         Parameters
         ----------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.search import Search
 from optsched.decomposition.share import deal
 from optsched.heuristics.serial_sgs import serial_sgs
-from optsched.instances.generators import masac
-from optsched.monitor import Monitor
+from optsched.instances.generators import masac, vcc
+from optsched.mates import Mate
+from optsched.monitor import Monitor, run_with_deadline
 from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.registry import family_of
@@ -94,7 +98,9 @@ def test_a_mate_that_dies_loses_what_it_did() -> None:
     with Crew(1, program, dual, np.random.default_rng(0)) as crew:
         crew.send(packing, 1e-3, 1e-6, 60.0)
         before = packing.option.copy()
-        crew.mates[0].process.kill()
+        process = crew.mates[0].process
+        assert process is not None
+        process.kill()
         wait_for(crew)
         crew.bring(packing)
         np.testing.assert_array_equal(packing.option, before)
@@ -103,23 +109,58 @@ def test_a_mate_that_dies_loses_what_it_did() -> None:
 
 
 def test_under_a_clock_mates_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what comes out is certified as ever; without a clock nobody is asked, so that a seed gives the same digits."""
-    asked: list[int] = []
-    begun = Crew.__init__
-
-    def counted(crew: Crew, count: int, *words: object) -> None:
-        asked.append(count)
-        begun(crew, count, *words)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Crew, "__init__", counted)
+    """Without one nobody is asked, so that a seed gives the same digits."""
     monkeypatch.setattr("optsched.decomposition.search.WORTH_MATES_S", 0.1)
-    instance = masac(jobs=300, days=1, scale=0.2, seed=0)
-    result = optsched.solve(instance, method="decomposition", stop=Stop(seconds=6), threads=2)
-    assert asked == [1]
+    program, dual, packing = priced()
+    asked = {}
+    for stop, threads in ((Stop(seconds=3), 2), (Stop(seconds=3), 1), (Stop(iterations=3), 2), (Stop(), 2)):
+        search = Search(program, Monitor(Clock(), -1), stop, 0, threads)
+        search.dual, search.best, search.value = dual, packing.chosen, packing.value
+        asked[stop, threads] = search._mates()
+        if stop.seconds is not None:
+            run_with_deadline(partial(search._improve, Pricing(program, dual)), search.monitor, stop.seconds)
+            assert packing.value < search.value <= dual.bound
+            assert search.value == program.objective(search.best)
+            assert (program.load(search.best) <= program.capacity).all()
+    assert list(asked.values()) == [1, 0, 0, 0]
+
+
+def test_where_no_process_can_be_begun_one_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, dual, packing = priced()
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with Crew(2, program, dual, np.random.default_rng(0)) as crew:
+        assert len(crew.send(packing, 1e-3, 1e-6, 0.1).places) == len(program.capacity)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_beams_beside_the_prices(monkeypatch: pytest.MonkeyPatch, dies: bool) -> None:
+    """A mate's staircases count, and one that is gone leaves the beams to whoever had them."""
+    monkeypatch.setattr("optsched.decomposition.vcc.search.WORTH_A_MATE_S", 0.1)
+    begun: list[Mate] = []
+    init, asked = Mate.__init__, list[object]()
+
+    def kept(mate: Mate, *words: Any) -> None:
+        init(mate, *words)
+        begun.append(mate)
+
+    def ask(mate: Mate, *words: object) -> None:
+        asked.append(words)
+        if dies:
+            assert mate.process is not None
+            mate.process.kill()
+        plain(mate, *words)
+
+    plain = Mate.ask
+    monkeypatch.setattr(Mate, "__init__", kept)
+    monkeypatch.setattr(Mate, "ask", ask)
+    instance = vcc(days=2, jobs=150, load=1.1, seed=3)
+    result = optsched.solve(instance, method="decomposition", stop=Stop(seconds=5), threads=2)
     assert optsched.check(instance, result) == []
     assert result.objective is not None
     assert result.bound is not None
-    assert result.objective <= result.bound
-    found = [optsched.solve(instance, method="decomposition", stop=Stop(iterations=3), threads=n).objective for n in (1, 2)]
-    assert found[0] == found[1]
-    assert asked == [1, 0, 0]
+    assert result.objective >= result.bound
+    (mate,) = begun
+    assert asked
+    assert mate.process is not None
+    assert mate.process.poll() is not None  # ended with the search
+    assert mate.dead or not dies

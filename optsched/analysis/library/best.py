@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Mapping
 from datetime import date
@@ -19,6 +18,7 @@ from optsched.certificate import beyond, relative_gap
 from optsched.files import read_bytes, write_json
 from optsched.instances.base import Data
 from optsched.instances.files import parse_object, validated
+from optsched.workers import of_machine
 
 FILE = "best.json"
 DEFAULT = "auto"  # the method whose gaps are recorded
@@ -178,7 +178,7 @@ def _finding(entry: Entry, kind: Literal["better", "wrong", "worse", "failed"], 
 
 
 def _figure(row: Mapping[str, Any], value: float) -> Figure:
-    machine = f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores"
+    machine = f"{platform.machine()}, {of_machine()} cores"
     by = str(row["name"])
     told = {"seconds": round(float(row["seconds"]), 3), "optsched": version("optsched"), "machine": machine}
     return Figure(value=value, method=by, date=date.today().isoformat(), **told)  # type: ignore[arg-type]

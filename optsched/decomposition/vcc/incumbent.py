@@ -68,24 +68,28 @@ class Incumbent:
         if not self.waiting:
             before = self.cost
             for _ in range(self.instance.horizon // SLOTS_A_DRAW + 1):
-                self._draw(relaxed, load)
+                self.draw(relaxed, load)
             return self.cost < before
+        self.next(relaxed, load)
+        self.draw(relaxed, load)
+        return True
+
+    def next(self, relaxed: StaircaseRelaxation, load: Floats) -> None:
+        """The next of the beams that wait."""
         each, factor, pace = self.waiting.pop(0)
         settings = Settings(CLASSES, each, np.full(relaxed.days, pace))
         self.tried.append((self._through(relaxed, load, factor, settings), factor, pace))
-        self._draw(relaxed, load)
         wider = next((more for more in EACH if more > each), 0)
         if not self.waiting and 0 < CLASSES * wider * span(self.instance) <= MOST_LOADS:
             self.waiting = [(wider, factor, pace) for _, factor, pace in sorted(self.tried)[:KEPT]]
             self.tried = []
-        return True
 
     def _through(self, relaxed: StaircaseRelaxation, load: Floats, factor: float, settings: Settings) -> float:
         """The cost that a beam comes to under so many times the load's prices."""
         started = Beam(relaxed, factor * load)(settings, self.over)
         return np.inf if started is None else self.attempt(started.astype(float)).cost()
 
-    def _draw(self, relaxed: StaircaseRelaxation, load: Floats) -> None:
+    def draw(self, relaxed: StaircaseRelaxation, load: Floats) -> None:
         """Drawn beams, some of which keep near the incumbent but for some hours, and its neighbours."""
         whole = relaxed.paths.window
         for corridor in islice(self.corridors, min(DRAWN, 1 + DRAWN_STATES // max(1, int((whole.high - whole.low).sum())))):
@@ -118,13 +122,21 @@ class Beside:
         self.until, self.clock = np.inf, Clock()
         self.incumbent = Incumbent(Staircase(instance, started), lambda: self.clock.elapsed_s() > self.until, seed=1)
         self.relaxed: StaircaseRelaxation | None = None
+        self.draws = False
 
     def __call__(self, started: Ints, window: Window | None, load: Floats, seconds: float) -> Ints:
-        """The next beams from a staircase and prices on, in a window (None: the same), within so many seconds; the best."""
+        """From a staircase and prices on the next beam, or what is drawn near the best, in a window (None: the same); the best.
+
+        What does not end within so many seconds is given up.
+        """
         self.until = self.clock.elapsed_s() + seconds
         self.incumbent.offer(Staircase(self.incumbent.instance, started))
         if window is not None:
             self.relaxed = StaircaseRelaxation(self.incumbent.instance, window, fits=True)
         assert self.relaxed is not None
-        self.incumbent.beam(self.relaxed, load)
+        if self.draws or not self.incumbent.waiting:
+            self.incumbent.draw(self.relaxed, load)
+        else:
+            self.incumbent.next(self.relaxed, load)
+        self.draws = not self.draws
         return self.incumbent.best.started

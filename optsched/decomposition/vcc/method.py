@@ -44,7 +44,7 @@ class VccDecomposition(BaseMethod[VccInstance]):
         OptschedError
             Jobs may be evicted, or the start breaks a rule.
         """
-        instance, stop = call.instance, call.stop
+        instance, stop = call.instance, call.within
         if instance.preempt:
             raise OptschedError(
                 "preempt is true: the decomposition, like exact, knows no evictions; use a heuristic or a replay"

@@ -68,7 +68,9 @@ class StaircaseSearch:
     def __call__(self) -> str:
         """Search until a limit; the termination word."""
         try:
-            return self._search()
+            word = self._search()
+            self._confer(None)
+            return word
         finally:
             if self.mate is not None:
                 self.mate.close()
@@ -155,15 +157,20 @@ class StaircaseSearch:
             (self.threads or cores()) > 1 and seconds is not None and seconds - self.monitor.clock.elapsed_s() > WORTH_A_MATE_S
         )
 
-    def _confer(self, load: Floats) -> None:
-        """What the mate has found, and off it goes again with the best prices so far."""
+    def _confer(self, load: Floats | None) -> None:
+        """What the mate has found, and off it goes again with the best prices so far, if there are any to come."""
         if self.mate is None or self.window is None or not self.mate.idle:
+            return
+        if self.mate.dead:  # beams are this process's again
+            self.mate.close()
+            self.mate = None
             return
         if self.mate.found is not None:
             self.incumbent.offer(Staircase(self.instance, self.mate.found))
+            self.mate.found = None
         assert self.stop.seconds is not None
         seconds = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
-        if self.mate.dead or seconds <= 0:
+        if load is None or seconds <= 0:
             return
         window = None if self.window is self.sent else self.window
         self.mate.ask(self.incumbent.best.started, window, load, seconds)
