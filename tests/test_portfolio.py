@@ -91,7 +91,7 @@ def test_three_parts_each_from_the_best_so_far(run: Any) -> None:
     assert (result.objective, result.bound, result.solution) == (OPTIMUM.objective, bound, "feasible")
     assert result.verify(INSTANCE) == []
     assert calls[0][2] == pytest.approx(5.0, abs=0.5)
-    assert calls[1][2] == pytest.approx(50.0, rel=0.1)
+    assert calls[1][2] == pytest.approx(15.0, rel=0.1)
     assert calls[2][2] == pytest.approx(100.0, rel=0.1)
 
 

@@ -103,3 +103,24 @@ def test_windows_lose_nothing(family: str) -> None:
     assert program.capacity.min() >= 0
     if program.overload_price is None:
         assert packing.residual_capacity.min() >= 0
+
+
+def test_every_start_that_fits_is_in_a_run() -> None:
+    """And no other, wherever a job is too wide: of each job, place and window against the loads themselves."""
+    program, _, packing = priced("geo", 3)
+    rng, seen = np.random.default_rng(0), 0
+    for job in rng.permutation(len(packing.option)).tolist():
+        if packing.option[job] != NONE:
+            packing.remove(job)
+        duration, demand = int(program.duration[job]), program.demand[job]
+        for place in range(len(program.capacity)):
+            first = int(rng.integers(0, program.capacity.shape[1] - duration + 1))
+            last = int(rng.integers(first + duration, program.capacity.shape[1] + 1))
+            room = packing.residual_capacity[place]
+            fits = [(room[start : start + duration] >= demand).all() for start in range(first, last - duration + 1)]
+            runs = packing.fits(job, place, first, last)
+            found = [any(low <= at <= high for low, high in runs) for at in range(len(fits))]
+            assert found == fits
+            assert all(high + 1 < low for (_, high), (low, _) in zip(runs, runs[1:], strict=False))
+            seen += any(fits) and not all(fits)
+    assert seen > 30
