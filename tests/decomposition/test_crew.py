@@ -113,7 +113,7 @@ def test_under_a_clock_mates_search_too(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("optsched.decomposition.search.WORTH_MATES_S", 0.1)
     program, dual, packing = priced()
     asked = {}
-    for stop, threads in ((Stop(seconds=3), 2), (Stop(seconds=3), 1), (Stop(iterations=3), 2), (Stop(), 2)):
+    for stop, threads in ((Stop(seconds=2), 2), (Stop(seconds=2), 1), (Stop(iterations=3), 2), (Stop(), 2)):
         search = Search(program, Monitor(Clock(), -1), stop, 0, threads)
         search.dual, search.best, search.value = dual, packing.chosen, packing.value
         asked[stop, threads] = search._mates()
@@ -154,7 +154,7 @@ def test_beams_beside_the_prices(monkeypatch: pytest.MonkeyPatch, dies: bool) ->
     monkeypatch.setattr(Mate, "__init__", kept)
     monkeypatch.setattr(Mate, "ask", ask)
     instance = vcc(days=2, jobs=150, load=1.1, seed=3)
-    result = optsched.solve(instance, method="decomposition", stop=Stop(seconds=5), threads=2)
+    result = optsched.solve(instance, method="decomposition", stop=Stop(seconds=3), threads=2)
     assert optsched.check(instance, result) == []
     assert result.objective is not None
     assert result.bound is not None
