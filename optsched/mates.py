@@ -16,6 +16,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from optsched.stop import Clock, Stop
+from optsched.workers import cores
+
+WORTH_S = 5.0  # left
 READY = b"optsched mate\n"  # after whatever somebody's sitecustomize prints
 
 
@@ -44,12 +48,7 @@ class Mate:
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path if entry)
         try:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "optsched.mates",
-                ],  # -P: what lies in the working directory is none of its business
+                [sys.executable, "-P", "-m", "optsched.mates"],  # nothing of the working directory
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
@@ -95,6 +94,19 @@ class Mate:
             process.kill()
         finally:
             self.dead = True
+
+
+def mates_worth(stop: Stop, clock: Clock, threads: int) -> int:
+    """How many processes are worth beginning beside this one: under a clock only, as what they do depends on who is how fast.
+
+    Parameters
+    ----------
+    threads
+        In all; 0: as many as there are cores.
+    """
+    if stop.seconds is None or stop.seconds - clock.elapsed_s() < WORTH_S:
+        return 0
+    return max(0, (threads or cores()) - 1)
 
 
 def _say(what: object, to: Any) -> None:

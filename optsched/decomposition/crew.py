@@ -27,7 +27,7 @@ class Member:
     def __call__(self, option: Ints, share: Share, hot: float, cold: float, seconds: float) -> Ints:
         """From a choice on, so long, cooling; the options of the share's jobs."""
         self.packing.become(option)
-        self.recreate.go_on(self.packing, share)
+        self.recreate.go_on(share)
         self.recreate.anneal(hot, cold, seconds)
         return np.asarray(self.packing.option[share.jobs])
 

@@ -29,7 +29,7 @@ class Recreate:
     """Ruins near a slot, recreated; a worse choice is kept at times, as a temperature says."""
 
     def __init__(self, pricing: Pricing, packing: Packing, rng: np.random.Generator) -> None:
-        self.pricing, self.rng = pricing, rng
+        self.pricing, self.packing, self.rng = pricing, packing, rng
         self.dice = random.Random(int(rng.integers(2**63)))  # ten times as fast as NumPy's, one by one
         p = pricing.program
         size = p.demand * p.duration
@@ -37,12 +37,12 @@ class Recreate:
         self._density: list[float] = pricing.density.tolist()
         self._liked: list[float] = np.where(np.isfinite(pricing.density), pricing.density * size, 0.0).tolist()
         self.priced, self.valued = Stretches(p, pricing.reduced), Stretches(p)
-        self.go_on(packing, Share.whole(packing))
+        self.go_on(Share.whole(packing))
 
-    def go_on(self, packing: Packing, share: Share) -> None:
-        """From another choice, within a share of it."""
-        self.packing, self.share = packing, share
-        self._open = [place in share.places for place in range(len(packing.residual_capacity))]
+    def go_on(self, share: Share) -> None:
+        """From what the packing is now, within a share of it."""
+        self.share = share
+        self._open = [place in share.places for place in range(len(self.packing.residual_capacity))]
         self.look()
 
     def anneal(self, hot: float, cold: float, seconds: float) -> None:
@@ -88,9 +88,7 @@ class Recreate:
         loses = self.regret[local]
         total = np.cumsum(loses)
         runs = local[(self.begin[local] <= slot) & (slot < self.end[local])]
-        at: dict[int, int] = dict(
-            zip(runs.tolist(), self.place[runs].tolist(), strict=True)
-        )  # of the jobs that run in the slot
+        at: dict[int, int] = dict(zip(runs.tolist(), self.place[runs].tolist(), strict=True))  # where who runs in the slot
         there: list[list[int]] = [[] for _ in self._open]
         for job, place in at.items():
             there[place].append(job)

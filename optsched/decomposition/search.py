@@ -16,11 +16,11 @@ from optsched.decomposition.share import Share
 from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import place, serial_sgs
 from optsched.instances.base import Floats, Ints
+from optsched.mates import mates_worth
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare, Stop
-from optsched.workers import cores
 
 DUAL_SHARE = 0.15  # of the time limit, at most
 DUAL_MOST = 3000  # iterations
@@ -37,7 +37,6 @@ PATIENCE, WORTH = 20, 5e-5
 EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
-WORTH_MATES_S = 5.0  # left
 MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
 
 
@@ -192,7 +191,7 @@ class Search:
                 if crew.back:
                     crew.bring(packing)
                     self._offer(packing.chosen)
-                    recreate.go_on(packing, self._parted(crew, packing))
+                    recreate.go_on(self._parted(crew, packing))
                 for slot in recreate.slots(places):
                     recreate.around(slot, TRIES, self._heat())
                     if packing.value > self.value:
@@ -219,11 +218,9 @@ class Search:
         return word
 
     def _mates(self) -> int:
-        """Processes beside this one: under a clock only, since what they do depends on who is how fast."""
-        seconds, p = self.stop.seconds, self.program
-        if seconds is None or seconds - self.monitor.clock.elapsed_s() < WORTH_MATES_S:
-            return 0
-        return max(0, min((self.threads or cores()) - 1, len(p.capacity) - 1, MOST_SENT // max(1, len(p))))
+        """Processes beside this one, a place each at least."""
+        worth, p = mates_worth(self.stop, self.monitor.clock, self.threads), self.program
+        return max(0, min(worth, len(p.capacity) - 1, MOST_SENT // max(1, len(p))))
 
     def _parted(self, crew: Crew, packing: Packing) -> Share:
         """The mates off for a leg that ends before the time does; what is left to this process."""

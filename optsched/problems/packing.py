@@ -22,10 +22,9 @@ class Packing:
     def __init__(self, program: TimeIndexedProblem, chosen: Ints | None = None) -> None:
         chosen = np.zeros(0, dtype=np.int64) if chosen is None else chosen
         self.program = program
-        self.residual_capacity = program.capacity - program.load(chosen)
-        self.option = np.full(len(program.demand), NONE, dtype=np.int64)
-        self.option[program.job[chosen]] = chosen
-        self.value = program.objective(chosen)
+        option = np.full(len(program.demand), NONE, dtype=np.int64)
+        option[program.job[chosen]] = chosen
+        self.become(option)
         begins = np.searchsorted(program.job, np.arange(len(program.demand) + 1))
         self._begins: list[int] = begins.tolist()
         self._demand: list[float] = program.demand.tolist()

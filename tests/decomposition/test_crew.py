@@ -63,7 +63,7 @@ def test_ruins_and_windows_keep_to_their_share(seed: int) -> None:
     recreate = Recreate(pricing, packing, rng)
     for share in deal(packing, 2, rng):
         before = packing.option.copy()
-        recreate.go_on(packing, share)
+        recreate.go_on(share)
         for slot in recreate.slots(20):
             recreate.around(slot, 10, 0.1)
             reoptimise_window(pricing, packing, slot, 15, rng, monitor, share)
@@ -110,7 +110,7 @@ def test_a_mate_that_dies_loses_what_it_did() -> None:
 
 def test_under_a_clock_mates_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without one nobody is asked, so that a seed gives the same digits."""
-    monkeypatch.setattr("optsched.decomposition.search.WORTH_MATES_S", 0.1)
+    monkeypatch.setattr("optsched.mates.WORTH_S", 0.1)
     program, dual, packing = priced()
     asked = {}
     for stop, threads in ((Stop(seconds=2), 2), (Stop(seconds=2), 1), (Stop(iterations=3), 2), (Stop(), 2)):
@@ -135,7 +135,7 @@ def test_where_no_process_can_be_begun_one_does_without(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("dies", [False, True])
 def test_beams_beside_the_prices(monkeypatch: pytest.MonkeyPatch, dies: bool) -> None:
     """A mate's staircases count, and one that is gone leaves the beams to whoever had them."""
-    monkeypatch.setattr("optsched.decomposition.vcc.search.WORTH_A_MATE_S", 0.1)
+    monkeypatch.setattr("optsched.mates.WORTH_S", 0.1)
     begun: list[Mate] = []
     init, asked = Mate.__init__, list[object]()
 

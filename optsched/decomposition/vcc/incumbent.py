@@ -87,7 +87,7 @@ class Incumbent:
     def _through(self, relaxed: StaircaseRelaxation, load: Floats, factor: float, settings: Settings) -> float:
         """The cost that a beam comes to under so many times the load's prices."""
         started = Beam(relaxed, factor * load)(settings, self.over)
-        return np.inf if started is None else self.attempt(started.astype(float)).cost()
+        return np.inf if started is None else self.offer(round_down_to_feasible(self.instance, started.astype(float)))
 
     def draw(self, relaxed: StaircaseRelaxation, load: Floats) -> None:
         """Drawn beams, some of which keep near the incumbent but for some hours, and its neighbours."""

@@ -15,11 +15,10 @@ from optsched.decomposition.vcc.memory import MemoryRelaxation
 from optsched.decomposition.vcc.relaxation import Branch, Evaluated, Prices, StaircaseRelaxation
 from optsched.instances.base import Floats
 from optsched.instances.vcc import VccInstance
-from optsched.mates import Mate
+from optsched.mates import Mate, mates_worth
 from optsched.monitor import Monitor
 from optsched.problems.vcc import Staircase
 from optsched.stop import Stop
-from optsched.workers import cores
 
 CLOSED = 5e-7  # relative gap that counts as none
 AT_ROOT, AT_NODE = 30, 10  # evaluations
@@ -30,7 +29,7 @@ FOLLOWED = (1e-3, 1e-4)  # the same where more slots can be remembered than none
 PATIENCE = 8  # evaluations without a better bound
 TRIALS = 3  # rounds of guessing what a day's caps add up to
 NARROW = 0.995  # how much narrower a window must promise to be
-WORTH_A_MATE_S, ENDS_S = 5.0, 1.0  # left; how long before the end its last beams end
+ENDS_S = 1.0  # before the end: when a mate's last beams end
 
 Priced = StaircaseRelaxation | MemoryRelaxation
 
@@ -81,7 +80,7 @@ class StaircaseSearch:
         prices = Prices(np.zeros(self.instance.horizon), np.full(relaxed.days, 1e-3 * penalty))
         self._guess(relaxed, prices, relaxed.whole)
         relaxed = self._narrowed(relaxed)
-        if relaxed.tight.any() and self._worth_a_mate():
+        if relaxed.tight.any() and mates_worth(self.stop, self.monitor.clock, self.threads):
             self.mate = Mate(Beside, self.instance, self.incumbent.best.started)
         root = self._days(relaxed, Node(-np.inf, 0, relaxed.whole, prices), AT_NODE if relaxed.tight.any() else AT_ROOT)
         self._proven(root.bound)
@@ -149,13 +148,6 @@ class StaircaseSearch:
         if slots:  # what is remembered knows nothing to branch on
             return relaxed, replace(root, bound=max(root.bound, best.bound))
         return relaxed, best
-
-    def _worth_a_mate(self) -> bool:
-        """Under a clock only, since what it finds depends on who is how fast."""
-        seconds = self.stop.seconds
-        return (
-            (self.threads or cores()) > 1 and seconds is not None and seconds - self.monitor.clock.elapsed_s() > WORTH_A_MATE_S
-        )
 
     def _confer(self, load: Floats | None) -> None:
         """What the mate has found, and off it goes again with the best prices so far, if there are any to come."""
