@@ -22,7 +22,8 @@ from optsched.stop import Stop
 if TYPE_CHECKING:
     from optsched.methods import Method
 
-FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact at first, and of the limit: most instances need no more
+TASTE_S, TASTE_SHARE = 1.0, 0.05  # for either at first, and of the limit: what one closes at once the other may not in minutes
+FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact then: most instances need no more
 SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
 SMALL_SHARE = 0.15  # the same where exact nearly always finishes: it needs the time, and not much of a start
 PER_JOB_S = 1e-4  # with less, the size is not even estimated: that takes time from the greedy start
@@ -79,9 +80,14 @@ class Auto(BaseMethod[Instance]):
         load = 0.0 if size is None else size.load
         run = _Run(call)
         if family.has_formulations and load <= 1.0:
-            run.part("exact", Exact(), self._first(call, decomposition is None), "exact")
-        if decomposition is not None and (run.goes_on or (run.last is None and not run.refused)):  # something, however late
-            after = family.has_formulations and load <= PERHAPS and not run.ended_itself
+            run.part("exact", Exact(), None if decomposition is None else _early(call, TASTE_S, TASTE_SHARE), "exact")
+            if decomposition is not None:
+                if run.asks("decomposition"):
+                    run.part("decomposition", decomposition(), _early(call, TASTE_S, TASTE_SHARE), "the decomposition")
+                if run.asks("exact"):
+                    run.part("exact", Exact(), _early(call, FIRST_S, FIRST_SHARE), "exact from there")
+        if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
+            after = family.has_formulations and load <= PERHAPS and "exact" not in run.done
             left = call.left()
             share = None
             if left is not None and after and not getattr(decomposition, "ends_itself", False):
@@ -92,16 +98,14 @@ class Auto(BaseMethod[Instance]):
                 share,
                 f"the decomposition: {size or 'little time a job'}" if load > 1 else "the decomposition",
             )
-            if after and run.goes_on:
-                run.part("exact", Exact(), None, "exact from there" if left is not None else f"exact from there, {ENDS}")
+        if decomposition is not None and load <= PERHAPS and family.has_formulations and run.asks("exact"):
+            run.part("exact", Exact(), None, "exact from there" if call.left() is not None else f"exact from there, {ENDS}")
         return run.found()
 
-    @staticmethod
-    def _first(call: Call[Instance], alone: bool) -> float | None:
-        """Seconds for exact before anything else: most instances need no more."""
-        if alone:
-            return None
-        return FIRST_S if call.until is None else min(FIRST_S, FIRST_SHARE * call.until)
+
+def _early(call: Call[Instance], seconds: float, share: float) -> float:
+    """Seconds for a part at first: no more than a share of the limit."""
+    return seconds if call.until is None else min(seconds, share * call.until)
 
 
 class _Run:
@@ -113,6 +117,7 @@ class _Run:
         self.best: Result | None = None  # by its schedule
         self.bounding: Result | None = None  # by its bound
         self.last: Result | None = None
+        self.done: set[str] = set()  # parts that have done all that they can
         self.said: list[str] = []
         self.refused: list[str] = []
         self.parts: list[dict[str, object]] = []
@@ -125,16 +130,15 @@ class _Run:
         """Whether there is something left to prove, and time for it."""
         left = self.call.left()
         gap = self._gap()
-        if self.ended_itself and gap is not None and gap <= SETTLED:
+        if self.done and gap is not None and gap <= SETTLED:
             return False
         if asked() or (self.last is not None and self.last.termination in ("interrupted", "infeasible")):
             return False
         return not self._closed() and (left is None or left > LEAST_S)
 
-    @property
-    def ended_itself(self) -> bool:
-        """Whether the last part has done all that it can."""
-        return self.last is not None and self.last.termination not in ("time_limit", "interrupted")
+    def asks(self, name: str) -> bool:
+        """Whether a part may still bring something."""
+        return self.goes_on and name not in self.done
 
     def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
         """One method, from the best schedule so far, for so many seconds at most."""
@@ -156,6 +160,7 @@ class _Run:
             if type(refusal) is not OptschedError:
                 raise
             self.refused.append(f"{name}: {refusal}")
+            self.done.add(name)
             return
         for seconds_, objective, bound in result.incumbents:
             self._note(began + seconds_, objective, bound)
@@ -167,6 +172,8 @@ class _Run:
             if step != "total" and value is not None:
                 self.timings[step] = self.timings.get(step, 0.0) + value
         self.last = result
+        if result.termination not in ("time_limit", "interrupted"):
+            self.done.add(name)
         self.prices = result.shadow_prices or self.prices
         if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
             self.best = result

@@ -27,7 +27,7 @@ UNASKED = {"slow", "timing", "rl", "campaign"}  # what `make test` leaves out
 GAP = {"wide-nodes": "1%", "masac": "20%", "vcc": "25%"}
 
 ROWS: dict[int, tuple[str, ...]] = {
-    1: (f"{HERE}::test_the_default_proves_a_bound", "tests/test_portfolio.py::test_three_parts_each_from_the_best_so_far"),
+    1: (f"{HERE}::test_the_default_proves_a_bound", "tests/test_portfolio.py::test_parts_each_from_the_best_so_far"),
     2: (f"{HERE}::test_the_default_proves_a_bound",),
     3: (
         "tests/rolling/test_failures.py::test_a_failing_policy_raises",

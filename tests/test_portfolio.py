@@ -21,6 +21,7 @@ GREEDY = optsched.solve(INSTANCE, "greedy")
 OPTIMUM = optsched.solve(INSTANCE, "exact")
 EMPTY = DeferrableSchedule(starts=())
 FAR = 10 * (OPTIMUM.objective or 0.0)
+LATE: list[Any] = [(EMPTY, FAR, "time_limit")] * 3
 
 
 @dataclass
@@ -80,19 +81,23 @@ def test_proven_at_once_is_enough(run: Any) -> None:
     assert (result.solution, result.method) == ("optimal", "auto")
 
 
-def test_three_parts_each_from_the_best_so_far(run: Any) -> None:
-    """The best schedule is the second's, the best bound the first's: both are kept, the first's proof with it."""
+def test_parts_each_from_the_best_so_far(run: Any) -> None:
+    """A second for either, then for long. The best schedule is the fourth's, the best bound the first's: both are kept."""
     bound = 1.5 * OPTIMUM.objective
     result, calls = run(
-        [(EMPTY, bound, "time_limit"), (OPTIMUM.schedule, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
+        [
+            (EMPTY, bound, "time_limit"),
+            (EMPTY, FAR, "time_limit"),
+            (GREEDY.schedule, FAR, "time_limit"),
+            (OPTIMUM.schedule, FAR, "time_limit"),
+            (GREEDY.schedule, FAR, "time_limit"),
+        ]
     )
-    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
-    assert [given for _, given, _ in calls] == [None, 0.0, OPTIMUM.objective]
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact", "decomposition", "exact"]
+    assert [given for _, given, _ in calls] == [None, 0.0, 0.0, GREEDY.objective, OPTIMUM.objective]
     assert (result.objective, result.bound, result.solution) == (OPTIMUM.objective, bound, "feasible")
     assert result.verify(INSTANCE) == []
-    assert calls[0][2] == pytest.approx(5.0, abs=0.5)
-    assert calls[1][2] == pytest.approx(15.0, rel=0.1)
-    assert calls[2][2] == pytest.approx(100.0, rel=0.1)
+    assert [seconds for _, _, seconds in calls] == pytest.approx([1.0, 1.0, 5.0, 15.0, 100.0], abs=0.5)
 
 
 def test_a_bound_that_closes_the_gap_of_another_part_ends_it(run: Any) -> None:
@@ -106,8 +111,10 @@ def test_a_part_that_has_ended_by_itself_is_not_asked_again(run: Any) -> None:
     result, calls = run([(OPTIMUM.schedule, OPTIMUM.objective * (1 + 1e-8), "completed")])
     assert len(calls) == 1
     assert result.termination == "completed"
-    _, calls = run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit")])
-    assert [name for name, _, _ in calls] == ["exact", "decomposition"]
+    _, calls = run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "decomposition"]
+    _, calls = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact", "exact"]
 
 
 def test_larger_models_begin_with_the_decomposition(run: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyomo.core as pyo
 from pyomo.core.base.var import VarData
 
-from optsched.instances.base import Floats, I, Ints
+from optsched.instances.base import Bools, Floats, I, Ints
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
 from optsched.problems.sample import sampled
@@ -160,7 +160,7 @@ class LoadBalanceForm(TimeIndexed[I, S]):
 class PulseForm(TimeIndexed[I, S]):
     """A row a place and slot over all options that cover it: the textbook form, from whose rows solvers cut knapsacks.
 
-    Under hard capacity rows are left out that another one implies: of slots in which nothing can start and capacity is no less.
+    Under hard capacity rows are left out that a neighbour implies.
     """
 
     name: ClassVar[str] = "cover"
@@ -181,9 +181,8 @@ class PulseForm(TimeIndexed[I, S]):
         self.add_overload()
         cell = program.place[option] * slots + slot
         if program.overload_price is None:
-            needed = np.diff(program.capacity, axis=1, prepend=np.inf) < 0
-            needed[program.place, program.start] = True
-            option, cell = option[needed.ravel()[cell]], cell[needed.ravel()[cell]]
+            stays = ~implied(program).ravel()[cell]
+            option, cell = option[stays], cell[stays]
         rows = np.concatenate([cell, np.arange(len(self.over))])
         picks = np.concatenate([option, len(program) + np.arange(len(self.over))])
         weights = np.concatenate([program.demand[program.job[option]], -np.ones(len(self.over))])
@@ -222,6 +221,25 @@ class PulseForm(TimeIndexed[I, S]):
             kept += rows_of(rows, self.choice + self.over, picks, weights, len(new))
             limits += (program.capacity.ravel()[new] // size * (size - rest[new])).tolist()
         m.rounding = pyo.Constraint(range(len(kept)), rule=lambda _, i: (None, kept[i], limits[i]))
+
+
+def implied(program: TimeIndexedProblem) -> Bools:
+    """Capacity rows that a neighbour's implies, shape (places, slots).
+
+    Of two slots, the later's where nothing can start between them and the earlier's where nothing can end, if capacity there is
+    no less than the other's: whoever may run in it may run in the other as well.
+    """
+    needed = np.diff(program.capacity, axis=1, prepend=np.inf) < 0
+    needed[program.place, program.start] = True
+    place, slot = np.nonzero(needed)
+    ends = np.zeros(needed.shape, dtype=np.int64)
+    ends[program.place, program.start + program.duration[program.job] - 1] = 1
+    before = np.where(slot > 0, np.cumsum(ends, axis=1)[place, slot - 1], 0)
+    capacity = program.capacity[place, slot]
+    nothing_ends = (np.diff(place) == 0) & (before[1:] == before[:-1])
+    earlier = np.flatnonzero(nothing_ends & (capacity[1:] <= capacity[:-1]))
+    needed[place[earlier], slot[earlier]] = False
+    return ~needed
 
 
 def entries(program: TimeIndexedProblem) -> int:

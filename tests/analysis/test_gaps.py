@@ -100,7 +100,7 @@ def test_a_quick_bound_is_better_than_the_clairvoyant_one() -> None:
     from optsched.registry import family_of
 
     instance = vcc(days=3, jobs=200, seed=1)
-    bound, own = quick_bound(instance, 12.0), family_of(instance).clairvoyant(instance)
+    bound, own = quick_bound(instance, 6.0), family_of(instance).clairvoyant(instance)
     assert bound is not None
     assert own is not None
     assert bound.kind == "decomposition"

@@ -19,6 +19,7 @@ from optsched.analysis.pareto.region import Corner, HalfPlane, Region
 from optsched.analysis.pareto.search import _Search
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances import Instance
+from optsched.instances.generators import masac
 from optsched.registry import family_of
 from tests.oracle import brute, exact_referee, tiny
 from tests.oracle.brute import plain
@@ -294,8 +295,8 @@ def test_axes_have_units_and_directions() -> None:
     assert read_axes(instance, "revenue,carbon").left_out == ["energy", "transfer"]
 
 
-def test_limits_end_it(examples: Path) -> None:
-    instance = optsched.load(examples / "geo-small.json")
+def test_limits_end_it() -> None:
+    instance = masac(jobs=15)
     seen: list[Any] = []
     front = pareto(instance, gap="50%", time_limit=900, progress=seen.append)
     assert front.ended == "gap_limit"
