@@ -65,13 +65,13 @@ class LagrangianSubproblem:
         """The dual value, and the best option of each job that earns something."""
         reduced = self.reduced_values(prices)
         if not len(reduced):
-            return self.program.constant + float((prices * self.program.capacity).sum()), np.zeros(0, dtype=np.int64)
+            return self.program.constant + float(self.program.rent(prices).sum()), np.zeros(0, dtype=np.int64)
         best = np.maximum.reduceat(reduced, self._first)
         hits = np.flatnonzero(reduced == best[self._group])
         _, first = np.unique(self._group[hits], return_index=True)
         gains = np.maximum(best, 0.0)
         earned = float(gains.sum() if self._count is None else gains @ self._count)
-        rent = float((prices * self.program.capacity).sum())
+        rent = float(self.program.rent(prices).sum())
         return self.program.constant + earned + rent, hits[first][best > 0]
 
     def load(self, chosen: Ints) -> Floats:
@@ -131,7 +131,7 @@ def solve_dual(
         watch and watch(Dual(center, best + _margin(program, center, largest), k, latest, drawn.option))
     ):
         k += 1
-        excess = load - program.capacity
+        excess = load - program.supply(center)
         excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
         norm = float((excess * excess).sum())
         if norm <= 1e-12:
@@ -141,8 +141,8 @@ def solve_dual(
         value, chosen = relaxed(prices)
         latest[chosen] = k
         found = relaxed.load(chosen)
-        ascent = float(((found - program.capacity) * excess).sum())
-        share = _share(load - program.capacity, found - load, prices, most)
+        ascent = float(((found - program.supply(prices)) * excess).sum())
+        share = _share(load - program.supply(prices), found - load, prices, most)
         load = load + share * (found - load)
         drawn.mix(chosen, k, share)
         if value < best:
@@ -178,7 +178,7 @@ def _largest(program: TimeIndexedProblem) -> float:
 
 
 def _margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float:
-    rent = float((prices * program.capacity).sum())
+    rent = float(program.rent(prices).sum())
     return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand))
 
 

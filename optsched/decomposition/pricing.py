@@ -56,11 +56,13 @@ class Pricing:
     def losses(self, packing: Packing) -> tuple[Floats, Floats]:
         """What is lost by job, shape (J,), and by place and slot, shape (P, T): together the dual value less the choice's.
 
-        A job loses by an option that is not its best, capacity by being idle although it has a price, or overloaded.
+        A job loses by an option that is not its best, capacity by a load that earns less than the best one at its price.
         """
-        idle = self.prices * np.maximum(0.0, packing.residual_capacity)
-        if self.program.overload_price is not None:
-            idle += (self.program.overload_price - self.prices) * np.maximum(0.0, -packing.residual_capacity)
+        program, left = self.program, packing.residual_capacity
+        earned = self.prices * (program.capacity - left)
+        if program.overload_price is not None:
+            earned += program.overload_price * np.minimum(0.0, left)
+        idle = np.maximum(0.0, program.rent(self.prices) - earned)
         return self.regret(packing), idle
 
     def _close(self, best: Floats) -> Bools:

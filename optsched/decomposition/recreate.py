@@ -12,6 +12,7 @@ import random
 
 import numpy as np
 
+from optsched.decomposition.ejection import in_the_way
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.share import Share
 from optsched.decomposition.stretches import Stretches
@@ -19,6 +20,7 @@ from optsched.problems.packing import NONE, Packing
 from optsched.stop import Clock
 
 TRIES, PLACES = 40, 10  # ruins at a slot, slots in a row
+EJECTIONS, PAID = 6, 2.0  # after them; what they may cost by the prices, in what they and the temperature bring
 MOST_OUT, MOST_IN = 6, 5
 FLUSH, VALUE = 0.5, 0.15  # of the recreations: flush, and by value alone
 NOWHERE = -1
@@ -43,6 +45,7 @@ class Recreate:
         """From what the packing is now, within a share of it."""
         self.share = share
         self._open = [place in share.places for place in range(len(self.packing.residual_capacity))]
+        self._reached = np.array(self._open, dtype=bool)
         self.look()
 
     def anneal(self, hot: float, cold: float, seconds: float) -> None:
@@ -50,7 +53,7 @@ class Recreate:
         clock = Clock()
         while (done := clock.elapsed_s() / seconds) < 1.0:
             for slot in self.slots(PLACES):
-                self.around(slot, TRIES, hot * (cold / hot) ** done)
+                self.turn(slot, hot * (cold / hot) ** done)
 
     def slots(self, count: int) -> list[int]:
         """So many slots, drawn by what is lost there."""
@@ -78,6 +81,40 @@ class Recreate:
         self.begin = np.where(runs, p.start[option], 0)
         self.end = np.where(runs, self.begin + p.duration, 0)
         self.regret = self.pricing.regret(self.packing)
+
+    def turn(self, slot: int, temperature: float) -> None:
+        """Ruins around a slot, and ejections anywhere."""
+        self.around(slot, TRIES, temperature)
+        self.eject(EJECTIONS, temperature)
+
+    def eject(self, tries: int, temperature: float) -> None:
+        """So many jobs, drawn by what they lose, to a start that is better by the prices; who is in the way, elsewhere."""
+        packing, p, dice = self.packing, self.pricing.program, self.dice
+        total = np.cumsum(np.where(self.share.jobs, self.regret, 0.0))
+        if not len(total) or not total[-1] > 0:
+            return
+        for _ in range(tries):
+            job = min(int(np.searchsorted(total, total[-1] * dice.random(), side="right")), len(total) - 1)
+            rows = packing.rows(job)
+            liked = self.pricing.reduced[rows] >= self.pricing.earns[job] - dice.random() * self.regret[job]
+            better = rows[liked & self._reached[p.place[rows]]]
+            if not len(better) or not self.regret[job] > 0:
+                continue
+            option, own = int(better[dice.randrange(len(better))]), int(packing.option[job])
+            if own == option:
+                continue
+            runs = (self.place == p.place[option]) & self.share.jobs
+            runs[job] = False
+            most = PAID * (float(self.regret[job]) + temperature)
+            was = packing.value
+            if own != NONE:
+                packing.remove(job)
+            out = in_the_way(self.pricing, packing, option, runs, self.begin, self.end, most, self.rng)
+            if own != NONE:
+                packing.insert(own, 0.0)
+                packing.value = was
+            if out is not None:
+                self._once([job, *out.tolist()], temperature, option)
 
     def around(self, slot: int, tries: int, temperature: float) -> None:
         """So many ruins of jobs that may run in a slot."""
@@ -110,8 +147,8 @@ class Recreate:
                 loses[np.searchsorted(local, some)] = self.regret[some]
                 total = np.cumsum(loses)
 
-    def _once(self, jobs: list[int], temperature: float) -> bool:
-        """Those out and in again; whether that is kept."""
+    def _once(self, jobs: list[int], temperature: float, forced: int = NONE) -> bool:
+        """Those out and in again, the first one of them at an option if one is given; whether that is kept."""
         packing, dice = self.packing, self.dice
         before = packing.value
         old = [(job, option) for job in jobs if (option := int(packing.option[job])) != NONE]
@@ -119,7 +156,10 @@ class Recreate:
             packing.remove(job)
         drawn = dice.random()
         flush, by = drawn < FLUSH, self.valued if FLUSH <= drawn < FLUSH + VALUE else self.priced
-        new = [job for job in self._order(jobs) if by.insert_best(packing, job, self._open, flush)]
+        if forced != NONE:
+            packing.add(forced)
+        new, rest = (jobs[:1], jobs[1:]) if forced != NONE else ([], jobs)
+        new += [job for job in self._order(rest) if by.insert_best(packing, job, self._open, flush)]
         if packing.value >= before + temperature * math.log(1.0 - dice.random()):
             for job in jobs:
                 self._note(job)

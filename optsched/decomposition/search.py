@@ -9,7 +9,7 @@ from optsched.decomposition.crew import Crew
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
-from optsched.decomposition.recreate import PLACES, TRIES, Recreate
+from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
 from optsched.decomposition.shadow_prices import settled
 from optsched.decomposition.share import Share
@@ -193,7 +193,7 @@ class Search:
                     self._offer(packing.chosen)
                     recreate.go_on(self._parted(crew, packing))
                 for slot in recreate.slots(places):
-                    recreate.around(slot, TRIES, self._heat())
+                    recreate.turn(slot, self._heat())
                     if packing.value > self.value:
                         self._offer(packing.chosen)
                     if self._over():

@@ -162,11 +162,12 @@ class Shards:
         if len(found) < len(self.bounds):
             return None
         earned, largest = fsum(shard.earned for shard in found), max(shard.largest for shard in found)
-        rent = float((prices * self.empty.capacity).sum())
+        demand = np.concatenate([shard.demand for shard in found])
+        rent = float(replace(self.empty, demand=demand).rent(prices).sum())
         margin = ROUNDING * max(abs(self.empty.constant), rent, largest * len(self.jobs))
         return Pass(
             self.empty.constant + earned + rent + margin,
-            np.concatenate([shard.demand for shard in found]),
+            demand,
             np.concatenate([shard.duration for shard in found]),
             Listed(*(np.concatenate(column) for column in zip(*(shard.kept for shard in found), strict=True))),
             np.concatenate([shard.selected for shard in found]),

@@ -135,14 +135,24 @@ class Packing:
         self.option[job] = option
         self.value += net
 
+    def add(self, option: int) -> None:
+        """Choose an option of a job that is left out."""
+        self.insert(option, 0.0)
+        self.value += self._nets(int(self.program.job[option]))[0]
+
     def remove(self, job: int) -> None:
         """Leave a job out."""
+        net, room = self._nets(job)
+        room += self._demand[job]
+        self.option[job] = NONE
+        self.value -= net
+
+    def _nets(self, job: int) -> tuple[float, Floats]:
+        """What a job's option adds to the objective, and what is left of the capacity that it is in."""
         p, option = self.program, int(self.option[job])
-        start, demand = int(p.start[option]), self._demand[job]
+        start = int(p.start[option])
         room = self.residual_capacity[p.place[option], start : start + self._duration[job]]
         net = float(p.value[option])
         if p.overload_price is not None:
-            net -= p.overload_price * float(np.minimum(demand, np.maximum(0.0, -room)).sum())
-        room += demand
-        self.option[job] = NONE
-        self.value -= net
+            net -= p.overload_price * float(np.minimum(self._demand[job], np.maximum(0.0, -room)).sum())
+        return net, room

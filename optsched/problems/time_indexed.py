@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import cached_property, wraps
 from typing import TypeVar
 
 import numpy as np
@@ -66,6 +66,35 @@ class TimeIndexedProblem:
     def integral(self) -> bool:
         """Whether every load is an integer in every schedule."""
         return bool(np.all(self.demand % 1 == 0) and np.all(self.capacity % 1 == 0))
+
+    @cached_property
+    def step(self) -> float:
+        """What every load is a multiple of; 0 where demands are no whole numbers."""
+        some = self.demand[:1].size > 0 and bool(np.all(self.demand % 1 == 0)) and float(self.demand.max()) <= MOST_UNITS
+        return float(np.gcd.reduce(self.demand.astype(np.int64))) if some else 0.0
+
+    @cached_property
+    def within(self) -> Floats:
+        """The most load that exceeds no capacity, shape (P, T)."""
+        return self.capacity if self.step == 0 else np.floor(self.capacity / self.step) * self.step
+
+    @cached_property
+    def dearer(self) -> Floats | None:
+        """What one step of load more costs, shape (P, T); None where it is forbidden, or loads have no steps."""
+        if self.overload_price is None or self.step == 0:
+            return None
+        return np.asarray(self.overload_price * (self.within + self.step - self.capacity))
+
+    def rent(self, prices: Floats) -> Floats:
+        """The most that a load earns at these prices, less its overload, shape (P, T): what capacity adds to the dual value.
+
+        Prices are not negative, and not above the overload price.
+        """
+        return prices * self.within + (0.0 if self.dearer is None else np.maximum(0.0, self.step * prices - self.dearer))
+
+    def supply(self, prices: Floats) -> Floats:
+        """The load that earns the most, shape (P, T)."""
+        return self.within if self.dearer is None else self.within + self.step * (self.step * prices > self.dearer)
 
     def in_units(self) -> TimeIndexedProblem:
         """The same in whole units of the grid of its demands and capacities, where these are few enough for a solver."""
