@@ -34,7 +34,6 @@ CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
 JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
 PATIENCE, WORTH = 20, 5e-5
-EASY_PLACES, EASY_JOBS, EASY_PATIENCE = 2, 150, 4  # where the relaxation is solved: nearly integral then, as windows are
 COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
 MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
@@ -47,7 +46,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far. eased : whether the relaxation was solved.
+    core : bound of the exact core, infinite until it has one. rounds : so far.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int, threads: int = 0) -> None:
@@ -61,7 +60,6 @@ class Search:
         self.best: Ints = np.zeros(0, dtype=np.int64)
         self.value = program.objective(self.best)
         self.core = np.inf
-        self.eased = False
         self.loss = 0.0  # of a chosen job, at first
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
@@ -136,7 +134,6 @@ class Search:
             share[pool] = relax(p.where(pool), self.monitor, None if left is None else LP_SHARE * left)
         except OptschedError:
             return self.best
-        self.eased = True
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
         order = pricing.order()
         place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
@@ -184,28 +181,27 @@ class Search:
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
         self.loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
-        places, jobs, patience = (EASY_PLACES, EASY_JOBS, EASY_PATIENCE) if self.eased else (PLACES, JOBS, PATIENCE)
-        idle = 0
+        jobs, idle = JOBS, 0
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
             while (word := self._over()) is None:
                 if crew.back:
                     crew.bring(packing)
                     self._offer(packing.chosen)
                     recreate.go_on(self._parted(crew, packing))
-                for slot in recreate.slots(places):
+                for slot in recreate.slots(PLACES):
                     recreate.turn(slot, self._heat())
                     if packing.value > self.value:
                         self._offer(packing.chosen)
                     if self._over():
                         break
-                if self.eased or self._done() > COOL:
+                if self._done() > COOL:
                     (slot,) = recreate.slots(1)
                     before = packing.value
                     reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor, recreate.share)
                     recreate.look()
                     self._offer(packing.chosen)
                     idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
-                    if idle == patience:
+                    if idle == PATIENCE:
                         jobs, idle = min(2 * jobs, len(packing.option)), 0
                 self.rounds += 1
                 if self.rounds % 20 == 0:
