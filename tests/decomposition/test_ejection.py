@@ -44,6 +44,12 @@ def test_only_who_is_in_the_way_leaves() -> None:
     assert asked(HAND, 20.0) == [1, 2, 3]
 
 
+def test_whoever_loses_least_leaves() -> None:
+    """Of two in slot 0, of which one may stay."""
+    other = replace(HAND, start=np.array([0, 0, 1, 2, 0, 4]), capacity=np.array([[2.0, 1.0, 1.0, 1.0, 1.0]]))
+    assert asked(other, 20.0) == [1, 2, 3]
+
+
 def test_not_if_it_costs_too_much() -> None:
     assert asked(HAND, 2.0) is None
 
