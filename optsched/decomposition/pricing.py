@@ -38,12 +38,8 @@ class Pricing:
         self.pool = self.close | (dual.latest > FRESH * dual.iterations)
         self.worth = np.zeros(jobs)
         np.maximum.at(self.worth, program.job, program.value)
-        begins = np.searchsorted(program.job, np.arange(jobs + 1))
-        self.some = begins[1:] > begins[:-1]
-        self.first, self.last = np.full(jobs, np.iinfo(np.int64).max), np.full(jobs, -1)
-        self.first[self.some] = np.minimum.reduceat(program.start, begins[:-1][self.some])
-        self.last[self.some] = np.maximum.reduceat(program.start, begins[:-1][self.some])
-        self.last += program.duration
+        self.first, self.last = program.spans
+        self.some = self.last > self.first
 
     def order(self) -> Ints:
         """Jobs by what they earn a unit of demand and slot, the best first."""

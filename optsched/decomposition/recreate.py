@@ -70,6 +70,8 @@ class Recreate:
         np.subtract.at(change, end, each)
         weights = np.maximum(0.0, weights + np.cumsum(change)[:-1])
         weights += max(FAR * weights.mean(), 1e-12)
+        first, last = share.slots
+        weights[:first] = weights[last:] = 0.0
         drawn: list[int] = self.rng.choice(len(weights), count, p=weights / weights.sum()).tolist()
         return drawn
 

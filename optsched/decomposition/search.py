@@ -12,7 +12,7 @@ from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
 from optsched.decomposition.shadow_prices import settled
-from optsched.decomposition.share import Share
+from optsched.decomposition.share import Share, most
 from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import place, serial_sgs
 from optsched.instances.base import Floats, Ints
@@ -214,9 +214,9 @@ class Search:
         return word
 
     def _mates(self) -> int:
-        """Processes beside this one, a place each at least."""
+        """Processes beside this one, as far as there are shares for them."""
         worth, p = mates_worth(self.stop, self.monitor.clock, self.threads), self.program
-        return max(0, min(worth, len(p.capacity) - 1, MOST_SENT // max(1, len(p))))
+        return max(0, min(worth, most(p) - 1, MOST_SENT // max(1, len(p))))
 
     def _parted(self, crew: Crew, packing: Packing) -> Share:
         """The mates off for a leg that ends before the time does; what is left to this process."""

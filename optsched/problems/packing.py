@@ -29,18 +29,14 @@ class Packing:
         self._begins: list[int] = begins.tolist()
         self._demand: list[float] = program.demand.tolist()
         self._duration: list[int] = program.duration.tolist()
-        some = begins[1:] > begins[:-1]
-        first, last = np.zeros((2, len(some)), dtype=np.int64)
-        if some.any():
-            first[some] = np.minimum.reduceat(program.start, begins[:-1][some])
-            last[some] = np.maximum.reduceat(program.start, begins[:-1][some])
-        unbroken = (last - first + 1 == np.diff(begins)) & (len(program.capacity) == 1)
+        first, last = program.spans
+        starts = last - program.duration - first + 1  # of a window, at every place
+        unbroken = (starts == np.diff(begins)) & (len(program.capacity) == 1)
         self._first: list[int] = first.tolist()
-        self._last: list[int] = (last + program.duration).tolist()
+        self._last: list[int] = last.tolist()
         self._unbroken: list[bool] = unbroken.tolist()  # every start of a window at the only place, in their order
         places, slots = program.capacity.shape
         self._sums = np.zeros((places, slots + 1), dtype=np.int32 if program.overload_price is None else np.float64)
-        starts = last - first + 1  # of a window, at every place
         self._at = (program.place * starts[program.job] + program.start - first[program.job]).astype(np.int32)
 
     def become(self, option: Ints) -> None:

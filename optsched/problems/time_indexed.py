@@ -74,6 +74,17 @@ class TimeIndexedProblem:
         return float(np.gcd.reduce(self.demand.astype(np.int64))) if some else 0.0
 
     @cached_property
+    def spans(self) -> tuple[Ints, Ints]:
+        """The first slot in which each job may run and the one after its last, shape (J,) each; 0 and 0 without an option."""
+        first, last = np.zeros((2, len(self.demand)), dtype=np.int64)
+        begins = np.flatnonzero(np.diff(self.job, prepend=-1))
+        if len(begins):
+            some = self.job[begins]
+            first[some] = np.minimum.reduceat(self.start, begins)
+            last[some] = np.maximum.reduceat(self.start, begins) + self.duration[some]
+        return first, last
+
+    @cached_property
     def within(self) -> Floats:
         """The most load that exceeds no capacity, shape (P, T)."""
         return self.capacity if self.step == 0 else np.floor(self.capacity / self.step) * self.step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from optsched.decomposition.lns import reoptimise_window
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
 from optsched.decomposition.search import Search
-from optsched.decomposition.share import deal
+from optsched.decomposition.share import deal, most
 from optsched.heuristics.serial_sgs import serial_sgs
-from optsched.instances.generators import masac, vcc
+from optsched.instances.generators import masac, osdec, vcc
 from optsched.mates import Mate
 from optsched.monitor import Monitor, run_with_deadline
 from optsched.problems.packing import NONE, Packing
@@ -56,6 +57,43 @@ def test_shares_part_places_and_jobs(hands: int) -> None:
         assert set(program.place[packing.option[runs]].tolist()) <= set(share.places)
 
 
+@pytest.mark.parametrize("hands", [2, 3])
+def test_one_place_is_parted_in_time(hands: int) -> None:
+    """Nobody's jobs may run in another's slots, so that nothing that one does is in the way of another."""
+    instance = osdec(1, jobs=200, horizon=400, seed=1)
+    view = family_of(instance).time_indexed(instance)
+    assert view is not None
+    program, pricing = view.problem, Pricing(view.problem, solve_dual(view.problem, iterations=150))
+    packing = Packing(program, serial_sgs(program, pricing.order(), pricing.reduced))
+    rng = np.random.default_rng(hands)
+    assert most(program) >= hands
+    for _ in range(10):
+        shares = deal(packing, hands, rng)
+        assert [share.places for share in shares] == [(0,)] * hands
+        assert (sum(share.jobs.astype(int) for share in shares) <= 1).all()
+        edges = [share.slots for share in shares]
+        assert (edges[0][0], edges[-1][1]) == (0, program.capacity.shape[1])
+        assert all(a[1] == b[0] for a, b in pairwise(edges))
+        for share in shares:
+            mine = share.jobs[program.job]
+            assert (program.start[mine] >= share.slots[0]).all()
+            assert (program.start + program.duration[program.job])[mine].max(initial=0) <= share.slots[1]
+        recreate, before = Recreate(pricing, packing, rng), packing.option.copy()
+        recreate.go_on(shares[0])
+        for slot in recreate.slots(5):
+            assert slot < shares[0].slots[1]
+            recreate.turn(slot, 5.0)
+        np.testing.assert_array_equal(packing.option[~shares[0].jobs], before[~shares[0].jobs])
+    assert sum(share.jobs.sum() for share in shares) > 100
+
+
+def test_short_horizons_are_not_parted() -> None:
+    instance = osdec(1, jobs=40, seed=1)
+    view = family_of(instance).time_indexed(instance)
+    assert view is not None
+    assert most(view.problem) == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_ruins_and_windows_keep_to_their_share(seed: int) -> None:
     program, dual, packing = priced(seed)
@@ -65,7 +103,7 @@ def test_ruins_and_windows_keep_to_their_share(seed: int) -> None:
         before = packing.option.copy()
         recreate.go_on(share)
         for slot in recreate.slots(20):
-            recreate.around(slot, 10, 0.1)
+            recreate.turn(slot, 0.1)
             reoptimise_window(pricing, packing, slot, 15, rng, monitor, share)
             recreate.look()
         np.testing.assert_array_equal(packing.option[~share.jobs], before[~share.jobs])
