@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from optsched.methods import Method
 
 TASTE_S, TASTE_SHARE = 1.0, 0.05  # for either at first, and of the limit: what one closes at once the other may not in minutes
+TASTED_S = 10.0  # limit from which on they are tried like that: of less they would have hardly enough to begin
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact then: most instances need no more
 SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
 SMALL_SHARE = 0.15  # the same where exact nearly always finishes: it needs the time, and not much of a start
@@ -79,18 +80,19 @@ class Auto(BaseMethod[Instance]):
         size = family.exact_size(call.instance) if sized else None
         load = 0.0 if size is None else size.load
         run = _Run(call)
+        may = family.has_formulations and load <= PERHAPS
+        taste, first = _early(call, TASTE_S, TASTE_SHARE), _early(call, FIRST_S, FIRST_SHARE)
         if family.has_formulations and load <= 1.0:
-            run.part("exact", Exact(), None if decomposition is None else _early(call, TASTE_S, TASTE_SHARE), "exact")
-            if decomposition is not None:
-                if run.asks("decomposition"):
-                    run.part("decomposition", decomposition(), _early(call, TASTE_S, TASTE_SHARE), "the decomposition")
-                if run.asks("exact"):
-                    run.part("exact", Exact(), _early(call, FIRST_S, FIRST_SHARE), "exact from there")
+            tasted = decomposition is not None and (call.until is None or call.until >= TASTED_S)
+            run.part("exact", Exact(), None if decomposition is None else taste if tasted else first, "exact")
+            if decomposition is not None and tasted and run.asks("decomposition"):
+                run.part("decomposition", decomposition(), taste, "the decomposition")
+            if tasted and run.asks("exact") and run.asks("decomposition"):
+                run.part("exact", Exact(), first, "exact from there")
         if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
-            after = family.has_formulations and load <= PERHAPS and "exact" not in run.done
             left = call.left()
             share = None
-            if left is not None and after and not getattr(decomposition, "ends_itself", False):
+            if left is not None and may and run.asks("exact") and not getattr(decomposition, "ends_itself", False):
                 share = left * (SMALL_SHARE if load <= 1.0 else SECOND_SHARE)
             run.part(
                 "decomposition",
@@ -98,7 +100,7 @@ class Auto(BaseMethod[Instance]):
                 share,
                 f"the decomposition: {size or 'little time a job'}" if load > 1 else "the decomposition",
             )
-        if decomposition is not None and load <= PERHAPS and family.has_formulations and run.asks("exact"):
+        if decomposition is not None and may and run.asks("exact"):
             run.part("exact", Exact(), None, "exact from there" if call.left() is not None else f"exact from there, {ENDS}")
         return run.found()
 
@@ -119,7 +121,7 @@ class _Run:
         self.last: Result | None = None
         self.done: set[str] = set()  # parts that have done all that they can
         self.said: list[str] = []
-        self.refused: list[str] = []
+        self.refused: dict[str, str] = {}  # why, by part
         self.parts: list[dict[str, object]] = []
         self.timings: dict[str, float] = {}
         self.prices: dict[str, tuple[float, ...]] | None = None
@@ -138,7 +140,7 @@ class _Run:
 
     def asks(self, name: str) -> bool:
         """Whether a part may still bring something."""
-        return self.goes_on and name not in self.done
+        return self.goes_on and name not in self.done and name not in self.refused
 
     def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
         """One method, from the best schedule so far, for so many seconds at most."""
@@ -159,8 +161,7 @@ class _Run:
         except OptschedError as refusal:
             if type(refusal) is not OptschedError:
                 raise
-            self.refused.append(f"{name}: {refusal}")
-            self.done.add(name)
+            self.refused[name] = str(refusal)
             return
         for seconds_, objective, bound in result.incumbents:
             self._note(began + seconds_, objective, bound)
@@ -200,13 +201,13 @@ class _Run:
             timings=self.timings,
             monitor=self.monitor,
             message=self._message(),
-            shadow_prices=self.prices,
+            shadow_prices=(None if self.bounding is None else self.bounding.shadow_prices) or self.prices,
         )
 
     def _message(self) -> str:
         if self.said:
             return "auto chose " + "; then ".join(self.said)
-        return f"auto chose greedy, without a bound: {'; '.join(self.refused) or 'the family has no method that proves one'}"
+        return f"auto chose greedy, without a bound: {'; '.join(f'{name}: {why}' for name, why in self.refused.items()) or 'the family has no method that proves one'}"
 
     def _improves(self, a: float | None, b: float | None) -> bool:
         """Whether objective a is better than b."""

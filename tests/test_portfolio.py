@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -114,7 +115,27 @@ def test_a_part_that_has_ended_by_itself_is_not_asked_again(run: Any) -> None:
     _, calls = run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])
     assert [name for name, _, _ in calls] == ["exact", "decomposition", "decomposition"]
     _, calls = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])
-    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact", "exact"]
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
+
+
+def test_a_short_limit_is_not_cut_into_many_parts(run: Any) -> None:
+    _, calls = run([(EMPTY, FAR, "time_limit"), *LATE], seconds=4.0)
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
+    assert calls[0][2] == pytest.approx(1.0, abs=0.1)
+
+
+def test_prices_are_those_that_prove_the_bound(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two decompositions, the second of which proves less."""
+    told = [{"cores": (1.0,)}, {"cores": (2.0,)}]
+
+    def search(self: Any, call: Call[Any]) -> Found:
+        found = Stub.search(self, call)
+        return dataclasses.replace(found, shadow_prices=told.pop(0))
+
+    monkeypatch.setattr(StubDecomposition, "search", search)
+    answers = [(EMPTY, None, "time_limit"), (EMPTY, FAR, "time_limit"), (EMPTY, None, "time_limit")]
+    result, _ = run([*answers, (GREEDY.schedule, 2 * FAR, "time_limit"), (EMPTY, None, "time_limit")])
+    assert (result.bound, result.shadow_prices) == (FAR, {"cores": (1.0,)})
 
 
 def test_larger_models_begin_with_the_decomposition(run: Any) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from optsched.decomposition.pricing import Pricing
 from optsched.instances.base import Bools, Ints
 from optsched.problems.packing import Packing
+from optsched.problems.time_indexed import ALMOST
 
 MOST = 80  # jobs out for one
 TIE = 1e-3  # of a job's worth, for being moved at all
 SPREAD = 0.5  # of what a job costs, by lot
-ALMOST = 1e-9  # what a slot may lack, as in a packing
 
 
 def in_the_way(
@@ -43,20 +43,28 @@ def in_the_way(
     slots = upto[stop] - upto[start]
     helps = slots > 0
     there, start, stop, slots = there[helps], start[helps], stop[helps], slots[helps]
-    loses = np.maximum(0.0, pricing.reduced[packing.option[there]]) + TIE * np.abs(pricing.worth[there])
+    loses = np.maximum(0.0, pricing.reduced[packing.option[there]]) + TIE * pricing.worth[there]
     loses *= rng.uniform(1 - SPREAD, 1 + SPREAD, len(there))
-    gives = np.minimum(p.demand[there], demand)
-    each = loses / (slots * gives)
+    each = loses / (slots * np.minimum(p.demand[there], demand))
+    order = np.argsort(each, kind="stable")
+    there, start, stop, loses, each = there[order], start[order], stop[order], loses[order], each[order]
+    gives = p.demand[there]
     stays = np.ones(len(there), dtype=bool)
+    gone = 0
     for t in np.argsort(-lack, kind="stable").tolist():
-        while lack[t] > ALMOST:
-            here = np.flatnonzero(stays & (start <= t) & (t < stop))
-            out = int(here[each[here].argmin()]) if len(here) else -1
-            if p.overload_price is not None and (out < 0 or p.overload_price * lack[t] <= each[out] * gives[out]):
+        if lack[t] <= ALMOST:
+            continue
+        for out in np.flatnonzero(stays & (start <= t) & (t < stop)).tolist():
+            added = min(float(lack[t]), demand)
+            if p.overload_price is not None and p.overload_price * added <= each[out] * min(gives[out], demand):
                 break  # overload is cheaper
-            most -= loses[out] if out >= 0 else np.inf
-            if most < 0 or len(there) - np.count_nonzero(stays) >= MOST:
+            gone, most = gone + 1, most - loses[out]
+            if most < 0 or gone > MOST:
                 return None
             stays[out] = False
-            lack[start[out] : stop[out]] -= p.demand[there[out]]
+            lack[start[out] : stop[out]] -= gives[out]
+            if lack[t] <= ALMOST:
+                break
+        if p.overload_price is None and lack[t] > ALMOST:
+            return None
     return np.asarray(there[~stays])

@@ -45,7 +45,6 @@ class Recreate:
         """From what the packing is now, within a share of it."""
         self.share = share
         self._open = [place in share.places for place in range(len(self.packing.residual_capacity))]
-        self._reached = np.array(self._open, dtype=bool)
         self.look()
 
     def anneal(self, hot: float, cold: float, seconds: float) -> None:
@@ -99,7 +98,8 @@ class Recreate:
             job = min(int(np.searchsorted(total, total[-1] * dice.random(), side="right")), len(total) - 1)
             rows = packing.rows(job)
             liked = self.pricing.reduced[rows] >= self.pricing.earns[job] - dice.random() * self.regret[job]
-            better = rows[liked & self._reached[p.place[rows]]]
+            liked &= (p.value[rows] > 0) & np.isin(p.place[rows], self.share.places)
+            better = rows[liked]
             if not len(better) or not self.regret[job] > 0:
                 continue
             option, own = int(better[dice.randrange(len(better))]), int(packing.option[job])

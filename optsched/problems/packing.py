@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem
 
 NONE = -1  # option of a job that is left out
 
@@ -77,7 +77,7 @@ class Packing:
         demand, duration = self._demand[job], self._duration[job]
         room = self.residual_capacity[places, first:last]
         if self.program.overload_price is None:
-            lacking: Floats | Bools = room < demand - 1e-9
+            lacking: Floats | Bools = room < demand - ALMOST
         else:
             lacking = demand - room
             np.maximum(lacking, 0.0, out=lacking)
@@ -90,7 +90,7 @@ class Packing:
         """Where a job fits between two slots: of every run of starts the first and the last, counted from `first`."""
         duration = self._duration[job]
         room = self.residual_capacity[place, first:last]
-        taken = (room < self._demand[job] - 1e-9).tobytes()  # searched faster than an array
+        taken = (room < self._demand[job] - ALMOST).tobytes()  # searched faster than an array
         latest = len(taken) - duration
         if taken.find(1, latest, duration) >= 0:  # a slot that every start needs
             return []

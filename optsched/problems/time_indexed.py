@@ -19,6 +19,7 @@ MOST_UNITS = 1e9  # in all: with more, a solver's tolerance of 1e-6 on integers 
 USUAL_UNITS = 1e6
 CHUNK = 10**7  # numbers worked out at once
 ROUNDING = 4e-16  # relative, of a number or a sum of two
+ALMOST = 1e-9  # what may be lacking of a hard capacity
 SAFE = 1e-9  # relative: an option worth its own overload but for rounding is kept
 
 
@@ -86,15 +87,23 @@ class TimeIndexedProblem:
 
     @cached_property
     def within(self) -> Floats:
-        """The most load that exceeds no capacity, shape (P, T)."""
-        return self.capacity if self.step == 0 else np.floor(self.capacity / self.step) * self.step
+        """The most load that exceeds no capacity, shape (P, T); not less than that by rounding."""
+        if self.step == 0:
+            return self.capacity
+        near = ALMOST if self.overload_price is None else 0.0
+        return np.asarray(np.floor((self.capacity + near) / self.step) * self.step)
 
     @cached_property
     def dearer(self) -> Floats | None:
-        """What one step of load more costs, shape (P, T); None where it is forbidden, or loads have no steps."""
+        """What one step of load more costs at least, shape (P, T); None where it is forbidden, or loads have no steps.
+
+        Capacities are read as decimals elsewhere, and overload may cost 1e15: what is nothing but rounding costs nothing.
+        """
         if self.overload_price is None or self.step == 0:
             return None
-        return np.asarray(self.overload_price * (self.within + self.step - self.capacity))
+        above = self.within + self.step
+        over = np.maximum(0.0, above - self.capacity - ROUNDING * (above + self.capacity))
+        return np.asarray(self.overload_price * over)
 
     def rent(self, prices: Floats) -> Floats:
         """The most that a load earns at these prices, less its overload, shape (P, T): what capacity adds to the dual value.

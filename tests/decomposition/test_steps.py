@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import optsched
 from optsched.decomposition.dual import bound_of, solve_dual
 from optsched.problems.time_indexed import TimeIndexedProblem
 
@@ -83,3 +86,28 @@ def test_demands_that_are_no_whole_numbers_have_no_steps() -> None:
     assert (program.step > 0, other.step) == (True, 0.0)
     prices = np.full((1, 3), 0.5)
     np.testing.assert_array_equal(other.rent(prices), prices * other.capacity)
+
+
+@pytest.mark.parametrize(
+    ("capacity", "penalty", "cores", "jobs"), [(2.9999999999999996, 1e15, 1, 3), (99999.99999999999, 8e10, 10_000, 10)]
+)
+def test_capacity_next_to_a_step_where_overload_is_dear(
+    capacity: float, penalty: float, cores: int, jobs: int, tmp_path: Path
+) -> None:
+    """Capacities are decimals to the referee: what is lacking there is not what is lacking in binary."""
+    alike = {"cores": cores, "duration": 1, "earliest": 0, "latest": 0, "submitted": 0}
+    kind = {"format": "optsched-instance/1", "problem": "deferrable", "name": "harsh", "slot_s": 300.0, "delay_penalty": 0.0}
+    (tmp_path / "x.json").write_text(
+        json.dumps(
+            {
+                **kind,
+                "capacity": [capacity],
+                "overload_penalty": penalty,
+                "jobs": [{"id": f"j{i}", **alike} for i in range(jobs)],
+            }
+        )
+    )
+    result = optsched.solve(optsched.load(tmp_path / "x.json"), "decomposition", time_limit=2)
+    assert result.objective is not None
+    assert result.bound is not None
+    assert result.objective <= result.bound
