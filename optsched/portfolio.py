@@ -207,7 +207,8 @@ class _Run:
     def _message(self) -> str:
         if self.said:
             return "auto chose " + "; then ".join(self.said)
-        return f"auto chose greedy, without a bound: {'; '.join(f'{name}: {why}' for name, why in self.refused.items()) or 'the family has no method that proves one'}"
+        why = "; ".join(f"{name}: {refusal}" for name, refusal in self.refused.items())
+        return f"auto chose greedy, without a bound: {why or 'the family has no method that proves one'}"
 
     def _improves(self, a: float | None, b: float | None) -> bool:
         """Whether objective a is better than b."""

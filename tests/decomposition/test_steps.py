@@ -38,7 +38,7 @@ def optimum(program: TimeIndexedProblem) -> float:
     best = 0.0
     for chosen in product(*([-1, 2 * job, 2 * job + 1] for job in range(len(program.demand)))):
         some = np.array([option for option in chosen if option >= 0], dtype=np.int64)
-        if program.overload_price is not None or (program.load(some) <= program.capacity).all():
+        if program.overload_price is not None or (program.load(some) <= program.capacity + 1e-9).all():
             best = max(best, program.objective(some))
     return best
 
@@ -73,7 +73,7 @@ def test_rent_is_the_most_that_any_load_of_whole_steps_earns(price: float | None
         loads = program.step * np.arange(12)[:, None]
         earned = prices * loads - (0.0 if price is None else price) * np.maximum(0.0, loads - program.capacity)
         if price is None:
-            earned = np.where(loads <= program.capacity, earned, -np.inf)
+            earned = np.where(loads <= program.capacity + 1e-9, earned, -np.inf)
         np.testing.assert_allclose(program.rent(prices)[0], earned.max(axis=0), atol=1e-9)
         supplied = prices * program.supply(prices)
         over = (0.0 if price is None else price) * np.maximum(0.0, program.supply(prices) - program.capacity)
@@ -97,16 +97,8 @@ def test_capacity_next_to_a_step_where_overload_is_dear(
     """Capacities are decimals to the referee: what is lacking there is not what is lacking in binary."""
     alike = {"cores": cores, "duration": 1, "earliest": 0, "latest": 0, "submitted": 0}
     kind = {"format": "optsched-instance/1", "problem": "deferrable", "name": "harsh", "slot_s": 300.0, "delay_penalty": 0.0}
-    (tmp_path / "x.json").write_text(
-        json.dumps(
-            {
-                **kind,
-                "capacity": [capacity],
-                "overload_penalty": penalty,
-                "jobs": [{"id": f"j{i}", **alike} for i in range(jobs)],
-            }
-        )
-    )
+    told = {"capacity": [capacity], "overload_penalty": penalty, "jobs": [{"id": f"j{i}", **alike} for i in range(jobs)]}
+    (tmp_path / "x.json").write_text(json.dumps(kind | told))
     result = optsched.solve(optsched.load(tmp_path / "x.json"), "decomposition", time_limit=2)
     assert result.objective is not None
     assert result.bound is not None
