@@ -300,7 +300,7 @@ def test_interrupted_is_a_keyboard_interrupt_with_what_happened(examples: Path) 
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["solve", "geo-small.json"], "-o"),
+        (["solve", "geo-small.json", "--method", "exact"], "-o"),
         (["replay", "geo-small.json", "--policy", "greedy"], "-o"),
         (["replay", "geo-small.json", "--policy", "greedy"], "--log"),
     ],
