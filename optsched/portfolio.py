@@ -83,12 +83,16 @@ class Auto(BaseMethod[Instance]):
         may = family.has_formulations and load <= PERHAPS
         taste, first = _early(call, TASTE_S, TASTE_SHARE), _early(call, FIRST_S, FIRST_SHARE)
         if family.has_formulations and load <= 1.0:
-            tasted = decomposition is not None and (call.until is None or call.until >= TASTED_S)
-            run.part("exact", Exact(), None if decomposition is None else taste if tasted else first, "exact")
-            if decomposition is not None and tasted and run.asks("decomposition"):
-                run.part("decomposition", decomposition(), taste, "the decomposition")
-            if tasted and run.asks("exact") and run.asks("decomposition"):
-                run.part("exact", Exact(), first, "exact from there")
+            if decomposition is None:
+                run.part("exact", Exact(), None, "exact")
+            elif call.until is not None and call.until < TASTED_S:
+                run.part("exact", Exact(), first, "exact")
+            else:
+                run.part("exact", Exact(), taste, "exact")
+                if run.asks("decomposition"):
+                    run.part("decomposition", decomposition(), taste, "the decomposition")
+                if run.asks("exact") and run.asks("decomposition"):
+                    run.part("exact", Exact(), first, "exact from there")
         if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
             left = call.left()
             share = None

@@ -12,6 +12,7 @@ from optsched.decomposition.share import Share
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
+from optsched.problems.time_indexed import ALMOST
 
 GAP, NODES = 1e-4, 1
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -102,6 +103,6 @@ def _fits(free: Floats, demand: Floats, place: Ints, start: Ints, end: Ints) -> 
     lacks = np.zeros((len(free), free.shape[1] + 1), dtype=np.int64)
     for asked in np.unique(demand):
         mine = demand == asked
-        np.cumsum(free < asked - 1e-9, axis=1, out=lacks[:, 1:])
+        np.cumsum(free < asked - ALMOST, axis=1, out=lacks[:, 1:])
         fits[mine] = lacks[place[mine], end[mine]] == lacks[place[mine], start[mine]]
     return fits

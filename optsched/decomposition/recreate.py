@@ -113,8 +113,7 @@ class Recreate:
                 packing.remove(job)
             out = in_the_way(self.pricing, packing, option, runs, self.begin, self.end, most, self.rng)
             if own != NONE:
-                packing.insert(own, 0.0)
-                packing.value = was
+                self._back([own], was)
             if out is not None:
                 self._once([job, *out.tolist()], temperature, option)
 
@@ -168,10 +167,14 @@ class Recreate:
             return True
         for job in new:
             packing.remove(job)
-        for _, was in old:
-            packing.insert(was, 0.0)
-        packing.value = before
+        self._back([was for _, was in old], before)
         return False
+
+    def _back(self, options: list[int], value: float) -> None:
+        """What was chosen is chosen again."""
+        for option in options:
+            self.packing.insert(option, 0.0)
+        self.packing.value = value
 
     def _note(self, job: int) -> None:
         """Where the job is now."""

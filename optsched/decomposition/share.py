@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -48,7 +48,8 @@ def most(program: TimeIndexedProblem) -> int:
 def deal(packing: Packing, hands: int, rng: np.random.Generator) -> list[Share]:
     """As many shares of about as many places each, drawn; a job that is left out goes to one of them by lot.
 
-    Where there are fewer places, each has a part of the time, drawn, and the jobs that may run in no other part.
+    Where there are fewer places, each has a part of the time, drawn, and the jobs that may run in no other part; if that would
+    leave most jobs to nobody, the first has everything.
     """
     places, slots = packing.residual_capacity.shape
     if places < hands:
@@ -56,9 +57,13 @@ def deal(packing: Packing, hands: int, rng: np.random.Generator) -> list[Share]:
         some = last > first
         inner = (np.arange(1, hands) + rng.uniform(-0.5, 0.5, hands - 1)) / hands
         cuts = np.quantile((first + last)[some] // 2, inner, method="lower") if some.any() else np.zeros(hands - 1)
-        edges = [0, *cuts.astype(np.int64).tolist(), slots]
-        whole = tuple(range(places))
-        return [Share(whole, some & (first >= a) & (last <= b), (a, b)) for a, b in pairwise(edges)]
+        rank = np.arange(hands - 1)  # no part is empty
+        cuts = np.maximum.accumulate(np.clip(cuts.astype(np.int64), 1, slots - hands + 1) - rank) + rank
+        whole = Share.whole(packing)
+        parts = [(some & (first >= a) & (last <= b), (a, b)) for a, b in pairwise([0, *cuts.tolist(), slots])]
+        if 2 * sum(int(jobs.sum()) for jobs, _ in parts) < int(some.sum()):
+            return [whole] + [replace(whole, jobs=np.zeros_like(some))] * (hands - 1)
+        return [replace(whole, jobs=jobs, slots=edges) for jobs, edges in parts]
     hand = rng.permutation(np.arange(places) % hands)
     runs = packing.option != NONE
     holder = np.where(runs, hand[packing.program.place[packing.option]], rng.integers(hands, size=len(runs)))

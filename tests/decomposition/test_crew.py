@@ -87,6 +87,36 @@ def test_one_place_is_parted_in_time(hands: int) -> None:
     assert sum(share.jobs.sum() for share in shares) > 100
 
 
+def test_parts_of_the_time_are_never_empty_and_most_jobs_are_somebodys() -> None:
+    """All jobs in the first slot of a long horizon, one by one; and all in one window, which any cut goes through."""
+    for duration, start in ((1, [0]), (5, [0, 1, 2, 3, 4])):
+        job = np.repeat(np.arange(8), len(start))
+        program = TimeIndexedProblem(
+            job=job,
+            place=np.zeros_like(job),
+            start=np.tile(start, 8),
+            value=np.ones(len(job)),
+            demand=np.ones(8),
+            duration=np.full(8, duration),
+            capacity=np.full((1, 400), 3.0),
+            overload_price=None,
+            constant=0.0,
+        )
+        packing, pricing = Packing(program), Pricing(program, solve_dual(program, iterations=20))
+        assert most(program) >= 4
+        for hands in (2, 3, 4):
+            shares = deal(packing, hands, np.random.default_rng(hands))
+            assert len(shares) == hands
+            assert all(first < last for first, last in (share.slots for share in shares))
+            jobs = [int(share.jobs.sum()) for share in shares]
+            assert sum(jobs) == 8
+            for share in shares:
+                recreate = Recreate(pricing, packing, np.random.default_rng(0))
+                recreate.go_on(share)
+                for slot in recreate.slots(3):
+                    recreate.turn(slot, 0.1)
+
+
 def test_short_horizons_are_not_parted() -> None:
     instance = osdec(1, jobs=40, seed=1)
     view = family_of(instance).time_indexed(instance)
