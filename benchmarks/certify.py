@@ -19,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pandas as pd
+from arguments import add_seeds
 
 import optsched
 from optsched.files import traces
@@ -26,7 +27,6 @@ from optsched.instances import Instance
 from optsched.instances.generators import masac, vcc
 from optsched.instances.geo import GeoInstance, Job, Link, Site
 from optsched.instances.readers import read_google2019
-from optsched.quantities import read_seeds
 from optsched.stop import Stop
 
 SHAPES, PRICES = "gpu/alibaba2020_pai_100k.csv.gz", "grid/price_usd_per_mwh_2022_hourly_10zones.csv"
@@ -115,7 +115,7 @@ def main() -> None:
     """A line an instance, then mean and worst."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=["masac", "lumpy-1.0", "lumpy-1.8"])
-    parser.add_argument("--seeds", type=read_seeds, default="0-9", help="As in 0-9 or 1,5,7.")
+    add_seeds(parser, "0-9")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--workers", type=int, default=1, help="Instances at once, a core each; 1: all cores for one.")
     given = parser.parse_args()

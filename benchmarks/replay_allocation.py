@@ -1,7 +1,7 @@
 """ANDREAS online: realised energy, tardiness and total of every policy, cases 1 and 2, high and mixed load.
 
 python benchmarks/replay_allocation.py                       # 10 nodes, 100 jobs, 10 seeds
-python benchmarks/replay_allocation.py --nodes 100 --seeds 1
+python benchmarks/replay_allocation.py --nodes 100 --seeds 0
 python benchmarks/replay_allocation.py --policies rolling --offline 150   # and what could be had, knowing everything
 """
 
@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 
 import numpy as np
+from arguments import add_seeds
 
 from optsched.decomposition.allocation import clairvoyant
 from optsched.instances.generators import andreas
@@ -54,21 +55,21 @@ def run(given: tuple[int, str, int, int, str, float]) -> tuple[float, float, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=10)
+    add_seeds(parser, "0-9")
     parser.add_argument("--cases", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     parser.add_argument("--offline", type=int, default=0, metavar="GENERATIONS", help="of the offline plan; 0: none")
     given = parser.parse_args()
     for case, rate in product(given.cases, ("high", "mixed")):
-        cell = [(case, rate, given.nodes, seed) for seed in range(given.seeds)]
+        cell = [(case, rate, given.nodes, seed) for seed in given.seeds]
         with ProcessPoolExecutor(2) as pool:
             floors = list(pool.map(floor, cell))
             tasks = [(*one, policy, bound) for policy in given.policies for one, bound in zip(cell, floors, strict=True)]
             plans = np.array(list(pool.map(planned, [(*one, given.offline) for one in cell])) if given.offline else [])
-            rows = np.array(list(pool.map(run, tasks))).reshape(len(given.policies), given.seeds, 4)
+            rows = np.array(list(pool.map(run, tasks))).reshape(len(given.policies), len(given.seeds), 4)
         best = rows[:, :, 2].min(axis=0)
         print(
-            f"case {case}, {rate} load, {given.nodes} nodes, {given.seeds} seeds: mean EUR (energy, tardiness, total); "
+            f"case {case}, {rate} load, {given.nodes} nodes, {len(given.seeds)} seeds: mean EUR (energy, tardiness, total); "
             "total as a multiple of the best policy's of each instance (geometric mean, worst), instances within 10 % of it",
             flush=True,
         )

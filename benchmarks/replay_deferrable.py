@@ -15,6 +15,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from arguments import add_seeds
 
 from optsched import load
 from optsched.analysis.bounds import quick_bound
@@ -59,13 +60,13 @@ def table(title: str, instances: list[DeferrableInstance]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*")
-    parser.add_argument("--seeds", type=int, default=5)
+    add_seeds(parser, "0-4")
     parser.add_argument("--cores", type=int, nargs="+", default=(1, 2, 3), help="Cases of cores.")
     given = parser.parse_args()
     for file in given.files:
         table(Path(file).name, [load(file)])  # type: ignore[list-item]
     for cores, duration in () if given.files else product(given.cores, (1, 2, 3)):
-        table(f"cores {cores}, durations {duration}", [osdec(cores, duration, seed=seed) for seed in range(given.seeds)])
+        table(f"cores {cores}, durations {duration}", [osdec(cores, duration, seed=seed) for seed in given.seeds])
 
 
 if __name__ == "__main__":

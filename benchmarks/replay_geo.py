@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from time import perf_counter
 
 import numpy as np
+from arguments import add_seeds
 from training_seeds import each_mean, runs
 
 from optsched.analysis.statistics import interval
@@ -75,21 +76,21 @@ def run(given: tuple[float, int, str, tuple[str, ...]]) -> list[tuple[float, ...
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 1.8])
-    parser.add_argument("--seeds", type=int, default=10)
+    add_seeds(parser, "0-9")
     parser.add_argument("--forecast", default="perfect")
     parser.add_argument("--policies", nargs="+", default=(*POLICIES, *LEARNED))
     given = parser.parse_args()
     rows = {name: runs(name) for name in given.policies}
     played = [each for of_row in rows.values() for each in of_row]
     for load in given.loads:
-        tasks = [(load, seed, given.forecast, tuple(played)) for seed in range(given.seeds)]
+        tasks = [(load, seed, given.forecast, tuple(played)) for seed in given.seeds]
         with ProcessPoolExecutor(2) as pool:
             done = []
             for row in pool.map(run, tasks):
                 done.append(row)
-                print(f"  seed {len(done) - 1}: {'  '.join(f'{each[0]:.4f}' for each in row)}", flush=True)
+                print(f"  seed {given.seeds[len(done) - 1]}: {'  '.join(f'{each[0]:.4f}' for each in row)}", flush=True)
         found = dict(zip(played, np.array(done).swapaxes(0, 1), strict=True))
-        print(f"load {load:g}, forecast {given.forecast}, {given.seeds} seeds: share of the clairvoyant bound")
+        print(f"load {load:g}, forecast {given.forecast}, {len(given.seeds)} seeds: share of the clairvoyant bound")
         print(f"  {'95 % of the mean':33} least  {'  '.join(f'{word:>12}' for word in FIGURES)}")
         for name, of_row in rows.items():
             table = np.array([found[each] for each in of_row])  # training runs, seeds, figures
