@@ -11,7 +11,7 @@ from optsched.instances.generators import andreas
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.rolling.allocation.futures import Arrivals, futures
-from optsched.rolling.allocation.packing import cost_of, nodes_needed
+from optsched.rolling.allocation.packing import cost_of, fit_on, nodes_needed
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
 from optsched.rolling.allocation.portfolio import RULES, Bidding
 
@@ -39,6 +39,22 @@ def test_no_more_nodes_than_are_needed() -> None:
     for _ in range(60):
         sizes = rng.integers(1, 9, rng.integers(0, 6))
         assert nodes_needed(np.bincount(sizes, minlength=9)[1:], 8) <= least_nodes(sizes.tolist(), 8)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 8])
+def test_nodes_are_enough_that_are_no_fewer_than_needed(most: int) -> None:
+    counts = np.random.default_rng(most).integers(0, 9, (most, 2000))
+    need = nodes_needed(counts, most)
+    for nodes in range(need.max() + 1):
+        np.testing.assert_array_equal(fit_on(nodes, counts, most), need <= nodes)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 8])
+def test_one_more_job_never_takes_fewer_nodes(most: int) -> None:
+    """So that of a queue those have room who come first."""
+    counts = np.random.default_rng(most).integers(0, 9, (most, 2000))
+    for one in np.eye(most, dtype=int):
+        assert (nodes_needed(counts + one[:, None], most) >= nodes_needed(counts, most)).all()
 
 
 def test_what_nodes_cost() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Bools, Floats, Ints
 
 
 def nodes_needed(sizes: Ints, most: int) -> Ints:
@@ -21,14 +21,27 @@ def nodes_needed(sizes: Ints, most: int) -> Ints:
     -------
     Shape (...).
     """
+    large, rest = _beside(sizes, most)
+    return np.asarray(large - rest // -most)
+
+
+def fit_on(nodes: int, sizes: Ints, most: int) -> Bools:
+    """Whether so many nodes are as many as jobs need (`nodes_needed`), shape (...)."""
+    large, rest = _beside(sizes, most)
+    return np.asarray(rest <= (nodes - large) * most)
+
+
+def _beside(sizes: Ints, most: int) -> tuple[Ints, Ints]:
+    """Nodes of larger jobs, and the GPUs of others that find no room beside them, shape (...) each."""
     half = most // 2  # two larger jobs never share a node
-    filled = volume = np.zeros(sizes.shape[1:], dtype=sizes.dtype)
+    large = sizes[half] if half == most - 1 else sizes[half:most].sum(axis=0, dtype=sizes.dtype)
+    filled = volume = np.zeros((), dtype=sizes.dtype)
     for left in range(1, max(half, most - half - 1) + 1):
         if left <= half:
             volume = volume + left * sizes[left - 1]
         if left < most - half:  # beside a larger job
             filled = np.minimum(filled + left * sizes[most - left - 1], volume)
-    return np.asarray(sizes[half:most].sum(axis=0) - (volume - filled) // -most)
+    return large, volume - filled
 
 
 def cost_of(nodes: Ints, used: Ints, node_per_s: Floats) -> Floats:

@@ -16,7 +16,7 @@ from optsched.heuristics.allocation.priced import Bidding
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.rolling.allocation.futures import Futures
-from optsched.rolling.allocation.packing import cost_of, nodes_needed
+from optsched.rolling.allocation.packing import cost_of, fit_on, nodes_needed
 from optsched.schedules.allocation import Assignment
 
 DONE = 1e-9  # of a job's work
@@ -74,18 +74,19 @@ class Cluster:
         return np.asarray(self.total // self.most)
 
     @cached_property
-    def ways_of(self) -> list[list[int]]:
+    def ways_of(self) -> list[Ints]:
         """The ways to run on each class, by GPUs."""
-        return [np.flatnonzero(self.kind == k).tolist() for k in range(len(self.total))]
+        return [np.flatnonzero(self.kind == k) for k in range(len(self.total))]
 
-    def needs(self, sizes: Ints, k: int) -> Ints:
-        """Nodes of class k for jobs by size, shape (G, ...); shape (...)."""
-        return nodes_needed(sizes, int(self.most[k]))
+    def hold(self, sizes: Ints, k: int) -> Bools:
+        """Whether the nodes of class k have room for jobs by size, shape (G, ...); shape (...)."""
+        return fit_on(int(self.nodes[k]), sizes, int(self.most[k]))
 
     def cost_per_s(self, packed: Ints) -> Floats:
         """What nodes cost with jobs by class and size, shape (K, G, L); shape (L,)."""
-        used = np.einsum("kgl,g->kl", packed, np.arange(1, packed.shape[1] + 1))
-        each = (cost_of(self.needs(packed[k], k), used[k], node) for k, node in enumerate(self.node_per_s))
+        used = np.arange(1, packed.shape[1] + 1) @ packed
+        most = self.most.tolist()
+        each = (cost_of(nodes_needed(packed[k], most[k]), used[k], node) for k, node in enumerate(self.node_per_s))
         return np.asarray(sum(each))
 
     def ways(self, snapshot: AllocationInstance, placed: Mapping[str, Assignment]) -> Ints:
@@ -235,7 +236,7 @@ class Playout:
     def _leave(self) -> None:
         """Lanes without work are done."""
         busy = (self.left > 0).any(axis=1)
-        if busy.any() and busy.mean() > 0.75:
+        if np.count_nonzero(busy) > 0.75 * busy.size:
             return  # copying costs more
         self.total[self.lane[~busy]] = self.cost[~busy]
         self._keep(np.flatnonzero(busy))
@@ -275,7 +276,7 @@ class Playout:
         end = self.now[lanes] + self.left[lanes, at] * pace
         ending = np.full(way.shape, np.inf)
         ending[lanes, jobs] = end
-        until = np.minimum(until, _smallest(ending, ends))
+        until = np.fmin(until, _smallest(ending, ends))
         until = np.where(np.isfinite(until), until, self.now)
         self.cost += rate * (until - self.now)
         left = self.left[lanes, at] - (until[lanes] - self.now[lanes]) / pace
@@ -305,19 +306,21 @@ class Playout:
         looked = min(SPARE + int(cluster.total.sum()), int(here.sum(axis=1).max()))
         order = np.argsort(key, axis=1, kind="stable")[:, :looked]
         lanes = np.arange(len(here))[:, None]
-        at, waits = columns[order], here[lanes, order]
-        time = self.time[lanes, at] * left[lanes, order][:, :, None]
+        at, flat = columns[order], lanes * here.shape[1] + order
+        waits = here.take(flat)
+        time = self.time.reshape(-1, len(self.use)).take(lanes * self.left.shape[1] + at, axis=0)
+        time *= left.take(flat)[:, :, None]
         per_s = np.where(self.shared[:, None], cluster.way_per_s, cluster.alone_per_s)
         asked = time * (per_s + price[:, None] * self.use)[:, None, :]
-        late = time + (now - due[lanes, order])[:, :, None]
-        asked += weight[lanes, order][:, :, None] * np.maximum(0.0, late)
+        late = time + (now - due.take(flat))[:, :, None]
+        asked += weight.take(flat)[:, :, None] * np.maximum(0.0, late)
         if len(waiting := np.flatnonzero(np.isfinite(self.patience))):
             own = asked[waiting]
             regret = (own - own.min(axis=2, keepdims=True)) / time[waiting]
             bearable = self.patience[waiting, None] * np.take_along_axis(urgent, order, axis=1)[waiting]
             asked[waiting] = np.where(regret <= bearable[:, :, None], own, np.inf)
         packed = np.zeros((len(cluster.total), int(cluster.most.max()), len(here)), dtype=int)
-        ranked = np.full(order.shape, -1)
+        ranked, rows = np.full(order.shape, -1), np.arange(order.size)
         if self.keeps.any():
             held = np.where(self.keeps[:, None] & waits, self.way[lanes, at], -1)
             self._serve(held, held >= 0, ranked, waits, packed)
@@ -326,7 +329,7 @@ class Playout:
                 break
             wish = np.where(fits[:, None, :], asked, np.inf)
             best = wish.argmin(axis=2)
-            good = waits & np.isfinite(np.take_along_axis(wish, best[:, :, None], axis=2)[:, :, 0])
+            good = waits & np.isfinite(wish.reshape(rows.size, -1)[rows, best.reshape(-1)]).reshape(waits.shape)
             if not good.any():
                 break
             self._serve(best, good, ranked, waits, packed)
@@ -346,20 +349,24 @@ class Playout:
 
     def _fits(self, packed: Ints) -> Bools:
         """Which ways have room for one more, shape (L, C)."""
-        cluster, one = self.cluster, np.eye(packed.shape[1], dtype=int)
-        more = (cluster.needs(packed[k, :, :, None] + one[:, None, :most], k) for k, most in enumerate(cluster.most))
-        return np.concatenate([need <= nodes for need, nodes in zip(more, cluster.nodes, strict=True)], axis=1)
+        cluster, one = self.cluster, np.eye(packed.shape[1], dtype=packed.dtype)
+        more = (packed[k, :, :, None] + one[:, None, :most] for k, most in enumerate(cluster.most.tolist()))
+        return np.concatenate([cluster.hold(sizes, k) for k, sizes in enumerate(more)], axis=1)
 
     def _serve(self, wanted: Ints, good: Bools, ranked: Ints, waits: Bools, packed: Ints) -> None:
         """In each class, the first of those that want it and have room; the last three are changed."""
-        for k, nodes in enumerate(self.cluster.nodes):
-            mine = np.array([good & (wanted == way) for way in self.cluster.ways_of[k]])
-            sizes = mine.cumsum(axis=2)
+        wanted, lanes = np.where(good, wanted, -1), np.arange(len(good))
+        for k, ways in enumerate(self.cluster.ways_of):
+            mine = wanted == ways[:, None, None]
+            sizes = mine.cumsum(axis=2, dtype=packed.dtype)
             sizes += packed[k, : len(mine), :, None]
-            served = mine.any(axis=0) & (self.cluster.needs(sizes, k) <= nodes)
-            ranked[served] = wanted[served]
+            room = self.cluster.hold(sizes, k)
+            served = mine.any(axis=0)
+            served &= room
+            np.copyto(ranked, wanted, where=served)
             waits &= ~served
-            packed[k, : len(mine)] += (mine & served).sum(axis=2)
+            last = np.where(room[:, -1], room.shape[1], room.argmin(axis=1)) - 1  # there is room for all before
+            packed[k, : len(mine)] = np.where(last >= 0, sizes[:, lanes, last], packed[k, : len(mine)])
 
     def _remaining(self) -> Floats:
         """What is left, as a fluid in the order of weight by work: its least energy, and its tardiness."""
@@ -376,6 +383,8 @@ class Playout:
 
 def _smallest(values: Floats, rank: int) -> Floats:
     """The so-manieth smallest of each row, or its last finite one; infinite where none is."""
+    if rank == 1:
+        return np.asarray(np.fmin.reduce(values, axis=1))
     if rank >= values.shape[1]:
         kept = np.sort(values, axis=1)
     else:
