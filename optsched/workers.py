@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Protocol
 
 from optsched.errors import OptschedError
@@ -150,7 +151,17 @@ def workers(count: int | None, address: str | None) -> Workers:
 
 def of_machine() -> int:
     """Cores that this process may use, or all where the system does not say (macOS)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(seen, _quota() or seen)
+
+
+def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Whole cores that the time of a container comes to, by its control group (version 2 or 1); None without a limit."""
+    for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        with suppress(OSError, ValueError):
+            most_us, each_us = " ".join((root / file).read_text() for file in files).split()
+            return -(-int(most_us) // int(each_us)) if most_us.isdecimal() else None  # or max, or -1
+    return None
 
 
 def cores() -> int:

@@ -1,0 +1,37 @@
+"""Cores that are this process's: of a container fewer than of its machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optsched import workers
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "200000 100000\n"}, 2),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_quota_of_a_container(tmp_path: Path, files: dict[str, str], cores: int | None) -> None:
+    (tmp_path / "cpu").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert workers._quota(tmp_path) == cores
+
+
+@pytest.mark.parametrize(("quota", "cores"), [(1, 1), (10**6, None), (None, None)])
+def test_no_more_cores_than_the_quota_or_the_machine(
+    monkeypatch: pytest.MonkeyPatch, quota: int | None, cores: int | None
+) -> None:
+    monkeypatch.setattr(workers, "_quota", lambda: None)
+    machine = workers.of_machine()
+    monkeypatch.setattr(workers, "_quota", lambda: quota)
+    assert workers.of_machine() == (cores or machine)
