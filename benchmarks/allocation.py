@@ -1,6 +1,6 @@
 """The paper's largest allocation to proven optimality: whole commands, wall time and peak memory.
 
-    python benchmarks/allocation.py [--nodes 100] [--seeds 3]
+    python benchmarks/allocation.py [--nodes 100] [--seeds 0-2]
 
 For each reading of the first-ending job: `optsched generate andreas-2 --all-submitted`, then `optsched solve` in a process
 of its own. The last lines compare `aggregated` with `linearized` to the digit on 10 nodes and 100 jobs.
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from arguments import add_seeds
 
 
 def solve(path: str, formulation: str) -> tuple[dict, float, float]:
@@ -33,7 +35,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=3)
+    add_seeds(parser, "0-2")
     arguments = parser.parse_args()
     from optsched.instances.files import save
     from optsched.instances.generators import andreas
@@ -42,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.json")
         for reading in ("cheapest", "earliest"):
-            for seed in range(arguments.seeds):
+            for seed in arguments.seeds:
                 save(andreas(2, arguments.nodes, seed=seed, all_submitted=True, first_ending=reading), path)
                 r, wall, peak = solve(path, "aggregated")
                 print(

@@ -26,7 +26,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from arguments import add_seeds
 from matplotlib.figure import Figure
+
+from optsched.workers import of_machine
 
 DATA = Path(os.environ.get("OPTSCHED_DATA", Path(__file__).parents[2] / "shared" / "data"))
 RECORD = Path(__file__).parent / "results"
@@ -139,7 +142,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["decomposition", "highs", "cp-sat", "scip", "greedy"])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--gap", type=float)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    add_seeds(parser, "0")
     parser.add_argument("--record", action="store_true", help="add to the figures of record, in benchmarks/results")
     given = parser.parse_args()
     results = RECORD if given.record else OUT
@@ -176,7 +179,7 @@ def main() -> None:
                         round(wall, 2),
                     ]
                     about = [result["instance"]["name"], result["instance"]["sha256"], date.today().isoformat()]
-                    about += [platform.python_version(), result["versions"].get("optsched"), f"{os.cpu_count()} cores"]
+                    about += [platform.python_version(), result["versions"].get("optsched"), f"{of_machine()} cores"]
                     append(results / "scale.csv", COLUMNS, [[*ran, round(peak), *about]])
                     points = [(s, o, b) for s, o, b in result["incumbents"] if o is not None and b is not None]
                     gaps = [(s, 100 * abs(o - b) / max(abs(o), 1e-9)) for s, o, b in points]

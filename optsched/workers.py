@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -156,11 +157,11 @@ def of_machine() -> int:
 
 
 def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Whole cores that the time of a container comes to, by its control group (version 2 or 1); None without a limit."""
+    """Cores that a container's time comes to, rounded up, by its control group (version 2 or 1); None without a limit."""
     for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         with suppress(OSError, ValueError):
-            most_us, each_us = " ".join((root / file).read_text() for file in files).split()
-            return -(-int(most_us) // int(each_us)) if most_us.isdecimal() else None  # or max, or -1
+            most_us, each_us = (int(word) for file in files for word in (root / file).read_text().split())
+            return ceil(most_us / each_us) if min(most_us, each_us) > 0 else None
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ from optsched import workers
         ({"cpu.max": "max 100000\n"}, None),
         ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
         ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu.max": "200000 0\n"}, None),
+        ({"cpu.max": "200000 -100000\n"}, None),
+        ({"cpu.max": "200000\n"}, None),
+        ({"cpu.max": "", "cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
         ({}, None),
     ],
 )
@@ -27,11 +32,8 @@ def test_the_quota_of_a_container(tmp_path: Path, files: dict[str, str], cores: 
     assert workers._quota(tmp_path) == cores
 
 
-@pytest.mark.parametrize(("quota", "cores"), [(1, 1), (10**6, None), (None, None)])
-def test_no_more_cores_than_the_quota_or_the_machine(
-    monkeypatch: pytest.MonkeyPatch, quota: int | None, cores: int | None
-) -> None:
-    monkeypatch.setattr(workers, "_quota", lambda: None)
-    machine = workers.of_machine()
+@pytest.mark.parametrize(("quota", "cores"), [(1, 1), (3, 3), (8, 4), (None, 4)])
+def test_no_more_cores_than_the_quota_or_the_machine(monkeypatch: pytest.MonkeyPatch, quota: int | None, cores: int) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3}, raising=False)
     monkeypatch.setattr(workers, "_quota", lambda: quota)
-    assert workers.of_machine() == (cores or machine)
+    assert workers.of_machine() == cores

@@ -276,7 +276,7 @@ class Playout:
         end = self.now[lanes] + self.left[lanes, at] * pace
         ending = np.full(way.shape, np.inf)
         ending[lanes, jobs] = end
-        until = np.fmin(until, _smallest(ending, ends))
+        until = np.fmin(until, _smallest(ending, ends))  # what is not a number ends nothing
         until = np.where(np.isfinite(until), until, self.now)
         self.cost += rate * (until - self.now)
         left = self.left[lanes, at] - (until[lanes] - self.now[lanes]) / pace
@@ -365,8 +365,8 @@ class Playout:
             served &= room
             np.copyto(ranked, wanted, where=served)
             waits &= ~served
-            last = np.where(room[:, -1], room.shape[1], room.argmin(axis=1)) - 1  # there is room for all before
-            packed[k, : len(mine)] = np.where(last >= 0, sizes[:, lanes, last], packed[k, : len(mine)])
+            last = np.where(room[:, -1], room.shape[1], room.argmin(axis=1)) - 1  # who has room, always the first one
+            packed[k, : len(mine)] = sizes[:, lanes, last]
 
     def _remaining(self) -> Floats:
         """What is left, as a fluid in the order of weight by work: its least energy, and its tardiness."""
@@ -382,7 +382,7 @@ class Playout:
 
 
 def _smallest(values: Floats, rank: int) -> Floats:
-    """The so-manieth smallest of each row, or its last finite one; infinite where none is."""
+    """The so-manieth smallest of each row, or its last finite one; infinite, or no number, where none is."""
     if rank == 1:
         return np.asarray(np.fmin.reduce(values, axis=1))
     if rank >= values.shape[1]:
