@@ -45,7 +45,7 @@ class Bid:
     weights: Floats
 
 
-def offline_plan(instance: AllocationInstance, generations: int = 50, seed: int = 0) -> AllocationHistory:
+def offline_plan(instance: AllocationInstance, generations: int = 150, seed: int = 0) -> AllocationHistory:
     """The history of the best plan that is found.
 
     Parameters

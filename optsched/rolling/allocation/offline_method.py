@@ -19,7 +19,7 @@ from optsched.schedules.base import Schedule
 from optsched.starts import better, feasible_start
 from optsched.stop import Spare
 
-EVERY = 10  # generations, of which the last one's best plan is carried out and told
+EVERY = 25  # generations, of which the last one's best plan is carried out and told
 OF_FLOOR = 0.3  # of the time that is left, at most
 RESERVED = 1.5  # times what it took to carry a plan out, for the last one
 TOLD = "a plan of whoever knows every job beforehand, from the first submission on; its bound holds for every policy"
@@ -35,7 +35,7 @@ class OfflinePlan(BaseMethod[AllocationInstance]):
         Of the search, see `offline_plan`; a time limit or a gap ends it sooner.
     """
 
-    generations: int = 50
+    generations: int = 150
 
     name: ClassVar[str] = "offline-plan"
     ends_itself: ClassVar[bool] = True
