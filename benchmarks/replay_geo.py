@@ -86,9 +86,9 @@ def main() -> None:
         tasks = [(load, seed, given.forecast, tuple(played)) for seed in given.seeds]
         with ProcessPoolExecutor(2) as pool:
             done = []
-            for row in pool.map(run, tasks):
+            for seed, row in zip(given.seeds, pool.map(run, tasks), strict=True):
                 done.append(row)
-                print(f"  seed {given.seeds[len(done) - 1]}: {'  '.join(f'{each[0]:.4f}' for each in row)}", flush=True)
+                print(f"  seed {seed}: {'  '.join(f'{each[0]:.4f}' for each in row)}", flush=True)
         found = dict(zip(played, np.array(done).swapaxes(0, 1), strict=True))
         print(f"load {load:g}, forecast {given.forecast}, {len(given.seeds)} seeds: share of the clairvoyant bound")
         print(f"  {'95 % of the mean':33} least  {'  '.join(f'{word:>12}' for word in FIGURES)}")

@@ -34,8 +34,8 @@ def fit_on(nodes: int, sizes: Ints, most: int) -> Bools:
 def _beside(sizes: Ints, most: int) -> tuple[Ints, Ints]:
     """Nodes of larger jobs, and the GPUs of others that find no room beside them, shape (...) each."""
     half = most // 2  # two larger jobs never share a node
-    large = sizes[half] if half == most - 1 else sizes[half:most].sum(axis=0, dtype=sizes.dtype)
-    filled = volume = np.zeros((), dtype=sizes.dtype)
+    large = sizes[half:most].sum(axis=0)
+    filled = volume = np.zeros((), dtype=int)
     for left in range(1, max(half, most - half - 1) + 1):
         if left <= half:
             volume = volume + left * sizes[left - 1]

@@ -349,7 +349,7 @@ class Playout:
 
     def _fits(self, packed: Ints) -> Bools:
         """Which ways have room for one more, shape (L, C)."""
-        cluster, one = self.cluster, np.eye(packed.shape[1], dtype=packed.dtype)
+        cluster, one = self.cluster, np.eye(packed.shape[1], dtype=int)
         more = (packed[k, :, :, None] + one[:, None, :most] for k, most in enumerate(cluster.most.tolist()))
         return np.concatenate([cluster.hold(sizes, k) for k, sizes in enumerate(more)], axis=1)
 
@@ -358,11 +358,10 @@ class Playout:
         wanted, lanes = np.where(good, wanted, -1), np.arange(len(good))
         for k, ways in enumerate(self.cluster.ways_of):
             mine = wanted == ways[:, None, None]
-            sizes = mine.cumsum(axis=2, dtype=packed.dtype)
+            sizes = mine.cumsum(axis=2)
             sizes += packed[k, : len(mine), :, None]
             room = self.cluster.hold(sizes, k)
-            served = mine.any(axis=0)
-            served &= room
+            served = mine.any(axis=0) & room
             np.copyto(ranked, wanted, where=served)
             waits &= ~served
             last = np.where(room[:, -1], room.shape[1], room.argmin(axis=1)) - 1  # who has room, always the first one
