@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.referee import check, evaluate
 from optsched.registry import family_of
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Spare
+
+S = TypeVar("S", bound=Schedule)
 
 
 def best_start(instance: Instance, given: Schedule | None, seconds: float | None = None) -> Schedule:
@@ -48,7 +52,7 @@ def feasible_start(instance: Instance, given: Schedule, like: Schedule) -> Sched
     return given
 
 
-def better(instance: Instance, a: Schedule, b: Schedule) -> Schedule:
+def better(instance: Instance, a: S, b: S) -> S:
     """The one that the referee prefers; `a` on a tie."""
     value_a, value_b = evaluate(instance, a).objective, evaluate(instance, b).objective
     return a if (value_a <= value_b if instance.sense == "minimize" else value_a >= value_b) else b

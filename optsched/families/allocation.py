@@ -54,7 +54,7 @@ class Allocation(Family[AllocationInstance, Decided]):
     def bounding(self) -> Mapping[str, Callable[..., Method[AllocationInstance]]]:
         """Prices of slots and the reading by the cheapest job; of histories, a plan of whoever knows everything."""
         from optsched.decomposition.allocation.method import AllocationDecomposition
-        from optsched.rolling.allocation.offline_method import OfflinePlan
+        from optsched.rolling.allocation.offline.method import OfflinePlan
 
         return {"decomposition": AllocationDecomposition, OfflinePlan.name: OfflinePlan}
 

@@ -1,7 +1,6 @@
-"""A plan of whoever knows everything: which rule, and what it should take each job's weight for, by trying many on the truth.
+"""A first plan: which rule, and what it should take each job's weight for, by trying many on the truth.
 
-What a floor is held against: a history that can be reached, so that the loss of a policy splits into what it did not know and
-what it did not decide well. Priority rules with weights of their own for every job span good schedules (Storer, Wu and Vaccari,
+Priority rules with weights of their own for every job span good schedules (Storer, Wu and Vaccari,
 New Search Spaces for Sequencing Problems, Management Science 38(10), 1992: perturbed data, the rule as decoder); an evolution
 strategy searches them, all children of a generation played out at once.
 """
@@ -45,30 +44,18 @@ class Bid:
     weights: Floats
 
 
-def offline_plan(instance: AllocationInstance, generations: int = 150, seed: int = 0) -> AllocationHistory:
-    """The history of the best plan that is found.
+class PlanSearch:
+    """Generations of plans, whose parts end where the clock that they are given says so.
 
     Parameters
     ----------
-    generations
-        Of 64 to 200 plans each; with 100 jobs on 40 GPUs one takes about a second.
     seed
-        Of the search.
+        Of what is drawn.
 
     Raises
     ------
     OptschedError : something goes wrong in the instance (`events`), or a job can run nowhere.
     """
-    search = PlanSearch(instance, seed)
-    for _ in range(1 + generations):
-        search.advance()
-    found = search.history()
-    assert found is not None  # no clock
-    return found
-
-
-class PlanSearch:
-    """The search of `offline_plan`, whose parts end where the clock that they are given says so."""
 
     def __init__(self, instance: AllocationInstance, seed: int = 0) -> None:
         if instance.events is not None:

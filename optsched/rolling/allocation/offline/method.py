@@ -12,14 +12,16 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.interrupts import asked
 from optsched.monitor import Monitor
 from optsched.referee import evaluate
-from optsched.rolling.allocation.offline import PlanSearch
+from optsched.rolling.allocation.offline import GENERATIONS, can_improve
+from optsched.rolling.allocation.offline.improve import Improvement
+from optsched.rolling.allocation.offline.search import PlanSearch
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.allocation import AllocationHistory
-from optsched.schedules.base import Schedule
 from optsched.starts import better, feasible_start
 from optsched.stop import Spare
 
-EVERY = 25  # generations, of which the last one's best plan is carried out and told
+EVERY = 5  # generations, of which the last one's best plan is carried out and told
+OF_GENERATIONS = 0.2  # of the time that is left, at most, where linear programs follow
 OF_FLOOR = 0.3  # of the time that is left, at most
 RESERVED = 1.5  # times what it took to carry a plan out, for the last one
 TOLD = "a plan of whoever knows every job beforehand, from the first submission on; its bound holds for every policy"
@@ -32,10 +34,11 @@ class OfflinePlan(BaseMethod[AllocationInstance]):
     Parameters
     ----------
     generations
-        Of the search, see `offline_plan`; a time limit or a gap ends it sooner.
+        Of the search that linear programs follow, see `offline_plan`; where migrations lose work it is all there is, and
+        more of them are worth their time. A time limit or a gap ends it sooner.
     """
 
-    generations: int = 150
+    generations: int = GENERATIONS
 
     name: ClassVar[str] = "offline-plan"
     ends_itself: ClassVar[bool] = True
@@ -66,9 +69,14 @@ class _Run:
     def __init__(self, call: Call[AllocationInstance], search: PlanSearch) -> None:
         self.call, self.search = call, search
         self.monitor: Monitor = call.monitor()
-        self.best: Schedule | None = None
+        self.best: AllocationHistory | None = None
+        self.first: AllocationHistory | None = None  # the best without linear programs
+        self.improved: AllocationHistory | None = None  # that one, when they last followed
         if call.given is not None:
-            self._keep(feasible_start(call.instance, call.given, AllocationHistory(runs=())))
+            given = feasible_start(call.instance, call.given, AllocationHistory(runs=()))
+            assert isinstance(given, AllocationHistory)
+            self._begun(given)
+        self.generation = 0
         self.bound = lonely_bound(call.instance)
         self.monitor.raised(self.bound)
         self.carried_s = 0.0  # what it takes to carry a plan out, the one that took longest
@@ -83,20 +91,42 @@ class _Run:
         self.monitor.raised(self.bound)
 
     def go(self, generations: int) -> str:
-        """So many generations; why it ended."""
-        for generation in range(1, generations + 1):
+        """So many generations, and linear programs from the best of them; why it ended."""
+        while True:
+            ended = self._generations(generations) or self._improve()
+            if ended is not None or self.generation >= generations:
+                return ended or self._ended() or "completed"
+
+    def _generations(self, most: int) -> str | None:
+        """Generations, all or those for which there is time; why it ended, if it did."""
+        follows = can_improve(self.call.instance) and self.first is not self.improved
+        until = self._until(OF_GENERATIONS) if follows else self.call.until
+        inside, left = True, None if until is None else until - RESERVED * self.carried_s
+        while inside and self.generation < most:
             if (ended := self._ended()) is not None:
-                break
-            until = self.call.until
-            inside = self.search.advance(self._spare(None if until is None else until - RESERVED * self.carried_s))
-            if not inside or generation % EVERY == 0 or generation == generations:
+                return ended
+            if inside := self.search.advance(self._spare(left)):
+                self.generation += 1
+            if not inside or self.generation % EVERY == 0 or self.generation == most:
                 self._carry()
-            if not inside:
-                ended = "interrupted" if asked() else "time_limit"
-                break
-        else:
-            ended = self._ended()
-        return ended or "completed"
+        return self._ended() or (None if inside or follows else "time_limit")
+
+    def _improve(self) -> str | None:
+        """The best plan of the generations by linear programs, as far as there is time."""
+        ended = self._ended()
+        if ended is not None or self.first is None or self.first is self.improved or not can_improve(self.call.instance):
+            return ended
+        self.improved = self.first
+        for history in Improvement(self.call.instance, self.first)(self._spare()):
+            self._keep(history)
+            if (ended := self._ended()) is not None:
+                return ended
+        return self._ended()
+
+    def _until(self, share: float) -> float | None:
+        """When so much of the time that is left is over."""
+        left = self.call.left()
+        return None if left is None else self.call.clock.elapsed_s() + share * left
 
     def _ended(self) -> str | None:
         if asked():
@@ -112,10 +142,14 @@ class _Run:
         if found is None and self.best is None:
             found = self.search.history(most=1)
         if found is not None:
-            self._keep(found)
+            self._begun(found)
         self.carried_s = max(self.carried_s, self.call.clock.elapsed_s() - began)
 
-    def _keep(self, found: Schedule) -> None:
+    def _begun(self, found: AllocationHistory) -> None:
+        self.first = found if self.first is None else better(self.call.instance, self.first, found)
+        self._keep(found)
+
+    def _keep(self, found: AllocationHistory) -> None:
         instance = self.call.instance
         self.best = found if self.best is None else better(instance, self.best, found)
         self.monitor.incumbent(evaluate(instance, self.best).objective)
