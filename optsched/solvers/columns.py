@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from optsched.instances.base import Floats
 from optsched.solvers.highs import quiet
 
+PRIMAL = 4  # simplex
+
 
 class ColumnProgram:
     """Minimise the cost of columns that are not negative: `one` rows that add up to 1, then rows with an upper limit.
@@ -27,6 +29,7 @@ class ColumnProgram:
 
         self._highs, self._infinity = quiet(), highspy.kHighsInf
         self._highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+        self._highs.setOptionValue("simplex_strategy", PRIMAL)  # more columns leave the last optimum feasible
         lower = np.concatenate([np.ones(one), np.full(len(limit), -self._infinity)])
         upper = np.concatenate([np.ones(one), limit])
         none = np.zeros(0, dtype=np.int32)

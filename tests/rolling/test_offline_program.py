@@ -15,7 +15,7 @@ from optsched.referee import evaluate
 from optsched.rolling.allocation.offline import offline_plan
 from optsched.rolling.allocation.offline.improve import Improvement
 from optsched.rolling.allocation.offline.order import Order
-from optsched.rolling.allocation.offline.program import ROUNDS, OrderedProgram
+from optsched.rolling.allocation.offline.program import FIRST, OrderedProgram
 from optsched.rolling.allocation.offline.subsets import Subset, Subsets
 from optsched.rolling.allocation.offline.timetable import Lateness, Timetable
 from optsched.rolling.loop import replay
@@ -277,7 +277,7 @@ def test_the_first_program_is_the_best_of_its_order() -> None:
         lateness = Lateness.of(instance, start)
         table = Timetable.of(instance, subsets, lateness, start)
         edges = len(table.at_s) - 1
-        found = OrderedProgram(subsets, lateness, table, [set() for _ in range(edges)], 0, edges).run(ROUNDS)
+        found = OrderedProgram(subsets, lateness, table, [set() for _ in range(edges)], 0, edges).run(FIRST)
         assert found is not None
         gone = np.maximum(0.0, [job.submit_s - job.due_s for job in instance.jobs])  # late when they come
         cost = found[0] + float(lateness.weight_per_s @ gone)

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Ints
-from optsched.rolling.allocation.offline.program import AGAIN, ROUNDS, Columns, OrderedProgram
+from optsched.rolling.allocation.offline.program import FIRST, ROUNDS, Columns, OrderedProgram
 from optsched.rolling.allocation.offline.subsets import Subsets
 from optsched.rolling.allocation.offline.timetable import Lateness, Timetable
 from optsched.schedules.allocation import AllocationHistory
@@ -40,18 +40,19 @@ class Improvement:
     def __call__(self, spare: Spare | None = None) -> Iterator[AllocationHistory]:
         """Better and better histories, while there is time."""
         for first, last in self._parts():
-            cost, idle = self._solve(first, last, ROUNDS, spare), 0
-            if cost is not None:
-                yield self._kept()
-            for later in cycle((False, True)):
-                if cost is None or idle == IDLE:
-                    break
-                idle += 1
-                if self._exchange(first, last, later=later):
-                    before, cost = cost, self._solve(first, last, AGAIN, spare)
-                    if cost is not None and cost < before * (1 - GAIN):
-                        idle = 0
-                        yield self._kept()
+            for rounds in ROUNDS:  # of others
+                cost, idle = self._solve(first, last, FIRST, spare), 0
+                if cost is not None:
+                    yield self._kept()
+                for later in cycle((False, True)):
+                    if cost is None or idle == IDLE:
+                        break
+                    idle += 1
+                    if self._exchange(first, last, later=later):
+                        before, cost = cost, self._solve(first, last, rounds, spare)
+                        if cost is not None and cost < before * (1 - GAIN):
+                            idle = 0
+                            yield self._kept()
             if spare is not None and not spare():
                 return
 

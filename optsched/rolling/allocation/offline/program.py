@@ -21,11 +21,12 @@ from optsched.solvers.columns import ColumnProgram
 from optsched.stop import Spare
 
 EXACT = 1e-9  # of a row
-ROUNDS, AGAIN = 30, 12  # of column generation, of an order that is new and of one whose columns are known
+FIRST, ROUNDS = 30, (3, 12)  # of column generation: of an order to begin with, of others, and of others more thoroughly
 LOOKED_BACK, WORTH_IT = 4, 1e-4  # rounds, in which the cost must fall by as much of itself
 NEIGHBOURS = 2  # intervals on either side, whose columns are tried
 KEPT = 1e-5  # reduced cost of a column that is kept, of what all costs
 NONE = 1e-12  # of an interval
+SHORT = 1e4  # times what all costs, for a job's work left undone: rounding may leave no room for all of it
 
 
 Columns = list[set[Subset]]  # by interval
@@ -94,7 +95,7 @@ class OrderedProgram:
         return late + sum(run)
 
     def _add_edges(self) -> None:
-        """An edge that is later gives time to the interval before, and takes it from the one after."""
+        """An edge that is later gives time to the interval before, and takes it from the one after; then what is left undone."""
         edges, none = np.flatnonzero(self.free), len(self.jobs)
         rows = np.repeat(np.arange(len(edges)), 2)
         at = none + np.stack([edges - 1, edges], axis=1).reshape(-1)
@@ -103,6 +104,8 @@ class OrderedProgram:
         shape = (len(edges), none + self.last - self.first)
         columns = sp.csr_array((values[inside], (rows[inside], at[inside])), shape=shape)
         self.program.add(self.late[edges] * self.second / self.cost, columns)
+        own = sp.eye_array(none, none + self.last - self.first, format="csr")
+        self.program.add(np.full(none, SHORT), own)
 
     def _known(self) -> list[tuple[int, Subset]]:
         """What runs, and what has been of use in an interval or near it."""
@@ -158,8 +161,9 @@ class OrderedProgram:
         pieces: list[list[Piece]] = [[] for _ in range(self.last - self.first)]
         columns = list(self.columns)
         columns[self.first : self.last] = [set() for _ in pieces]
-        solved = self.listed[: len(value) - len(edges)]
-        for (i, subset), used, more in zip(solved, value[len(edges) :], reduced[len(edges) :], strict=True):
+        others = len(edges) + len(self.jobs)
+        solved = self.listed[: len(value) - others]
+        for (i, subset), used, more in zip(solved, value[others:], reduced[others:], strict=True):
             if used > NONE:
                 pieces[i].append((float(used) * self.second, subset))
             if used > NONE or more < KEPT:

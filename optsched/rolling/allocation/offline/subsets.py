@@ -59,7 +59,7 @@ class Subsets:
         """Subsets that are worth more a second than the time in their interval, at most one of each.
 
         With GPUs priced every job takes the way that is best for it, and nodes are filled in the order of what jobs gain so; or
-        by value a GPU, or on one GPU each at first: whichever is worth most.
+        by value a GPU, or on one GPU each at first: the first that is worth it.
 
         Parameters
         ----------
@@ -79,10 +79,11 @@ class Subsets:
             by_gain = _falling(value - prices[i, self.cluster.kind] * self.cluster.gpus)
             by_gpu = _falling(value / self.cluster.gpus)
             one = _falling(np.where(self.cluster.gpus == 1, value, 0.0))
-            packed = (self._packed(here, pace[here], turn) for turn in (by_gain + by_gpu, by_gpu, one + by_gpu))
-            more, subset = max((self._worth(worth, subset), subset) for subset in packed)
-            if more > least[i]:
-                yield i, subset
+            for turn in (by_gain + by_gpu, by_gpu, one + by_gpu):
+                subset = self._packed(here, pace[here], turn)
+                if self._worth(worth, subset) > least[i]:
+                    yield i, subset
+                    break
 
     def _worth(self, worth: Floats, subset: Subset) -> float:
         """What a second of it is worth beyond what its nodes cost."""

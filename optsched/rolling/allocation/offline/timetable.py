@@ -88,27 +88,28 @@ class Timetable:
 
     def history(self, instance: AllocationInstance, subsets: Subsets) -> AllocationHistory:
         """On nodes with names: a group stays where most of it was, if nobody else is there."""
-        left, names = np.ones(len(instance.jobs)), _Names(instance, subsets)
-        runs: list[Run] = []
+        left, names = [1.0] * len(instance.jobs), _Names(instance, subsets)
+        time, gpus = subsets.time.tolist(), subsets.cluster.gpus.tolist()
+        runs: list[tuple[int, str, int, float, float]] = []
         last: dict[int, int] = {}
         for begin, until, subset in self._placed():
             for node, group in names(subset):
                 for job, way in group:
-                    time, gpus = float(subsets.time[job, way]), int(subsets.cluster.gpus[way])
-                    end = min(until, begin + left[job] * time)
+                    end = min(until, begin + left[job] * time[job][way])
                     if left[job] <= 0 or end <= begin:
                         continue
-                    left[job] -= (end - begin) / time
+                    left[job] -= (end - begin) / time[job][way]
                     if left[job] < DONE:
                         left[job] = 0.0
-                    run = Run(job=instance.jobs[job].id, node=node, gpus=gpus, start_s=begin, end_s=end)
                     before = runs[last[job]] if job in last else None
-                    if before is not None and (before.node, before.gpus, before.end_s) == (node, gpus, begin):
-                        runs[last[job]] = before.model_copy(update={"end_s": end})
+                    if before is not None and before[1:3] == (node, way) and before[4] == begin:
+                        runs[last[job]] = (*before[:4], end)
                     else:
                         last[job] = len(runs)
-                        runs.append(run)
-        return AllocationHistory(runs=tuple(runs))
+                        runs.append((job, node, way, begin, end))
+        ids = [job.id for job in instance.jobs]
+        made = (Run(job=ids[j], node=node, gpus=gpus[way], start_s=a, end_s=b) for j, node, way, a, b in runs)
+        return AllocationHistory(runs=tuple(made))
 
     def _placed(self) -> Iterator[tuple[float, float, Subset]]:
         """When each piece begins and ends; what rounding makes too long is cut."""
