@@ -13,7 +13,7 @@ from itertools import cycle
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Ints
+from optsched.instances.base import Bools, Ints
 from optsched.rolling.allocation.offline.program import FIRST, ROUNDS, Columns, OrderedProgram
 from optsched.rolling.allocation.offline.subsets import Subsets
 from optsched.rolling.allocation.offline.timetable import Lateness, Timetable
@@ -27,6 +27,8 @@ IDLE = 4  # exchanges in turn, back and forth, that bring nothing, after which a
 GAIN = 1e-4  # of its cost, that something must bring
 TOGETHER = 1e-6  # of a mean interval: edges that coincide
 
+Part = tuple[int, int]  # edges from where to where
+
 
 class Improvement:
     """A history on its way to a better one; moves must lose no work."""
@@ -39,22 +41,35 @@ class Improvement:
 
     def __call__(self, spare: Spare | None = None) -> Iterator[AllocationHistory]:
         """Better and better histories, while there is time."""
-        for first, last in self._parts():
-            for rounds in ROUNDS:  # of others
-                cost, idle = self._solve(first, last, FIRST, spare), 0
-                if cost is not None:
+        parts = self._parts()
+        for part in parts:
+            if len(parts) > 1 and not self._late()[part[0] : part[1]].any():
+                continue  # what is left to be had there is a little energy
+            for rounds in ROUNDS:
+                if (cost := self._solve(part, FIRST, spare)) is None:
+                    break
+                yield self._kept()
+                better_ones = 0
+                for _ in self._exchanges(part, rounds, cost, spare):
+                    better_ones += 1
                     yield self._kept()
-                for later in cycle((False, True)):
-                    if cost is None or idle == IDLE:
-                        break
-                    idle += 1
-                    if self._exchange(first, last, later=later):
-                        before, cost = cost, self._solve(first, last, rounds, spare)
-                        if cost is not None and cost < before * (1 - GAIN):
-                            idle = 0
-                            yield self._kept()
-            if spare is not None and not spare():
+                if not better_ones:
+                    break
+
+    def _exchanges(self, part: Part, rounds: int, cost: float, spare: Spare | None) -> Iterator[float]:
+        """The costs of better and better orders."""
+        idle = 0
+        for later in cycle((False, True)):
+            if idle == IDLE:
                 return
+            idle += 1
+            if self._exchange(part, later=later):
+                if (now := self._solve(part, rounds, spare)) is None:
+                    return
+                if now < cost * (1 - GAIN):
+                    idle = 0
+                    yield now
+                cost = now
 
     def _kept(self) -> AllocationHistory:
         """The better one of the last and that of the timetable, if the referee accepts it."""
@@ -63,7 +78,7 @@ class Improvement:
             self.history = better(self.instance, self.history, found)
         return self.history
 
-    def _parts(self) -> list[tuple[int, int]]:
+    def _parts(self) -> list[Part]:
         """Edges from where to where: everything if that is not too large, else parts that overlap by half."""
         order, edges = self.table.order, len(self.table.at_s) - 1
         interval, _ = order.present(0, edges)
@@ -77,26 +92,36 @@ class Improvement:
                 return parts
             first = (first + last) // 2
 
-    def _solve(self, first: int, last: int, rounds: int, spare: Spare | None) -> float | None:
-        program = OrderedProgram(self.subsets, self.lateness, self.table, self.columns, first, last)
+    def _solve(self, part: Part, rounds: int, spare: Spare | None) -> float | None:
+        """What the best plan for the order costs there."""
+        program = OrderedProgram(self.subsets, self.lateness, self.table, self.columns, *part)
         if (found := program.run(rounds, spare)) is None:
             return None
         cost, self.table, self.columns = found
         return cost
 
-    def _exchange(self, first: int, last: int, *, later: bool) -> bool:
+    def _exchange(self, part: Part, *, later: bool) -> bool:
         """Late completions change places with what coincides before them, or all with what does after; whether any has."""
         at, order = self.table.at_s, self.table.order
-        inner, soon = np.arange(first + 1, last - 1), TOGETHER * (at[last] - at[first]) / (last - first)
-        close = inner[(at[inner + 1] - at[inner] <= soon) & (order.job[inner] != order.job[inner + 1])]
-        late = order.done & (at > self.lateness.due_s[order.job] + soon)
-        edges = _apart(close[order.done[close]][::-1] if later else close[late[close + 1]])
+        inner = np.arange(part[0] + 1, part[1] - 1)
+        close = inner[(at[inner + 1] - at[inner] <= self._soon()) & (order.job[inner] != order.job[inner + 1])]
+        edges = _apart(close[order.done[close]][::-1] if later else close[self._late()[close + 1]])
         if not len(edges):
             return False
         self.table = replace(self.table, order=order.exchanged(edges))
         for i in edges.tolist():
             self.columns[i] = self.columns[i - 1] | self.columns[i + 1]
         return True
+
+    def _late(self) -> Bools:
+        """Where a job is done late, shape (E,)."""
+        order = self.table.order
+        return np.asarray(order.done & (self.table.at_s > self.lateness.due_s[order.job] + self._soon()))
+
+    def _soon(self) -> float:
+        """Edges so close to each other coincide."""
+        at = self.table.at_s
+        return float(TOGETHER * (at[-1] - at[0]) / len(at))
 
 
 def _apart(edges: Ints) -> Ints:

@@ -95,7 +95,7 @@ class OrderedProgram:
         return late + sum(run)
 
     def _add_edges(self) -> None:
-        """An edge that is later gives time to the interval before, and takes it from the one after; then what is left undone."""
+        """A later edge gives time to the interval before, and takes it from the one after; then what is left undone."""
         edges, none = np.flatnonzero(self.free), len(self.jobs)
         rows = np.repeat(np.arange(len(edges)), 2)
         at = none + np.stack([edges - 1, edges], axis=1).reshape(-1)
