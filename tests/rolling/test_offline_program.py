@@ -119,6 +119,7 @@ def test_parts_overlap_and_are_better_too(monkeypatch: pytest.MonkeyPatch) -> No
     instance = andreas(2, 4, jobs=40, rate="high", seed=8)
     start = history(instance, "priced")
     whole = evaluate(instance, last(instance, start)).objective
+    monkeypatch.setattr("optsched.rolling.allocation.offline.improve.WHOLE", 150)
     monkeypatch.setattr("optsched.rolling.allocation.offline.improve.SIZE", 150)
     improvement = Improvement(instance, start)
     parts = improvement._parts()

@@ -22,7 +22,8 @@ from optsched.schedules.allocation.history import check
 from optsched.starts import better
 from optsched.stop import Spare
 
-SIZE = 40_000  # jobs times intervals of a part
+WHOLE, SIZE = 40_000, 10_000  # pairs of a job and an interval: up to which all is one program, and of a part else
+LEAST = 4  # intervals of a part
 IDLE = 4  # exchanges in turn, back and forth, that bring nothing, after which a part is done
 GAIN = 1e-4  # of its cost, that something must bring
 TOGETHER = 1e-6  # of a mean interval: edges that coincide
@@ -79,18 +80,18 @@ class Improvement:
         return self.history
 
     def _parts(self) -> list[Part]:
-        """Edges from where to where: everything if that is not too large, else parts that overlap by half."""
+        """Everything if that is not too large, else parts that overlap by half."""
         order, edges = self.table.order, len(self.table.at_s) - 1
         interval, _ = order.present(0, edges)
+        if len(interval) <= WHOLE:
+            return [(0, edges)]
         upto = np.concatenate([[0], np.cumsum(np.bincount(interval, minlength=edges))])
-        parts, first = [], 0
-        while True:
-            last = int(np.searchsorted(upto, upto[first] + SIZE, side="right")) - 1
-            last = min(edges, max(last, first + 4))
+        parts, first, last = [], 0, 0
+        while last < edges:
+            last = min(edges, max(int(np.searchsorted(upto, upto[first] + SIZE, side="right")) - 1, first + LEAST))
             parts.append((first, last))
-            if last == edges:
-                return parts
             first = (first + last) // 2
+        return parts
 
     def _solve(self, part: Part, rounds: int, spare: Spare | None) -> float | None:
         """What the best plan for the order costs there."""
