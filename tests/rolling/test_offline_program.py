@@ -64,6 +64,21 @@ def test_who_changes_places_in_between_ends_in_time() -> None:
     assert evaluate(instance, plan).components["energy"] == pytest.approx(2 * 40 / 3 * 0.001)
 
 
+def test_who_is_late_changes_places_with_who_has_time() -> None:
+    """On one GPU the second one is 10 s late; the first one has until 20 s, when both are done, and may come after it."""
+    instance = cluster(
+        gpu_types={"A": {"node_cost_per_h": [3.6]}},
+        nodes=[{"id": "n", "gpu_type": "A", "gpus": 1}],
+        jobs=[
+            {"id": job, "submit_s": 0, "due_s": due_s, "weight_per_s": 1.0, "time_s": {"A": [10]}}
+            for job, due_s in (("a", 20), ("b", 10))
+        ],
+    )
+    start = history(instance, "fifo")
+    assert evaluate(instance, start).components == pytest.approx({"energy": 0.02, "tardiness": 10.0})
+    assert evaluate(instance, last(instance, start)).components == pytest.approx({"energy": 0.02, "tardiness": 0.0}, abs=1e-6)
+
+
 def test_where_moves_lose_work_none_is_made() -> None:
     instance = fast_and_slow(40 / 3, migration_cost_s=5)
     assert evaluate(instance, offline_plan(instance, generations=2)).components["tardiness"] > 1
@@ -97,7 +112,7 @@ def test_a_history_goes_there_and_back(case: int, policy: str) -> None:
     assert evaluate(instance, back).components == pytest.approx(evaluate(instance, given).components)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("case", [1, 2])
 def test_never_worse_than_where_it_begins(case: int, seed: int) -> None:
     """Whatever the history; above the floor; the same each time; cut off it is none."""
@@ -259,14 +274,14 @@ def against_all_orders(seeds: range) -> list[float]:
 
 def test_against_every_order() -> None:
     """Exchanges end at a local optimum: usually the best there is."""
-    lost = against_all_orders(range(40))
+    lost = against_all_orders(range(10))
     assert np.mean(np.array(lost) < 1e-4) >= 0.8
     assert np.mean(lost) < 0.05
 
 
 @pytest.mark.slow
 def test_against_every_order_at_length() -> None:
-    assert np.mean(against_all_orders(range(40, 500))) < 0.05
+    assert np.mean(against_all_orders(range(10, 400))) < 0.05
 
 
 def test_the_first_program_is_the_best_of_its_order() -> None:
