@@ -104,14 +104,14 @@ class Improvement:
     def _exchange(self, part: Part, *, later: bool) -> bool:
         """Late completions change places with what coincides before them, or all with what does after; whether any has."""
         at, order = self.table.at_s, self.table.order
-        inner = np.arange(part[0] + 1, part[1] - 1)
+        inner = np.arange(part[0] + 1, part[1] - (part[1] < len(at) - 1))  # others follow a part's last edge, which stays
         close = inner[(at[inner + 1] - at[inner] <= self._soon()) & (order.job[inner] != order.job[inner + 1])]
         edges = _apart(close[order.done[close]][::-1] if later else close[self._late()[close + 1]])
         if not len(edges):
             return False
         self.table = replace(self.table, order=order.exchanged(edges))
         for i in edges.tolist():
-            self.columns[i] = self.columns[i - 1] | self.columns[i + 1]
+            self.columns[i] = set().union(*self.columns[i - 1 : i + 2 : 2])
         return True
 
     def _late(self) -> Bools:
