@@ -49,8 +49,7 @@ def history(instance: Any, policy: str) -> AllocationHistory:
 
 def last(instance: Any, start: AllocationHistory) -> AllocationHistory:
     """Where linear programs end from there."""
-    *_, found = Improvement(instance, start)()
-    return found
+    return [start, *Improvement(instance, start)()][-1]
 
 
 def test_who_changes_places_in_between_ends_in_time() -> None:
@@ -112,10 +111,17 @@ def test_a_history_goes_there_and_back(case: int, policy: str) -> None:
     assert evaluate(instance, back).components == pytest.approx(evaluate(instance, given).components)
 
 
+@pytest.fixture
+def forgotten(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """What the referee has not accepted is logged."""
+    caplog.set_level("DEBUG", logger="optsched.rolling.allocation.offline.improve")
+    return caplog
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("case", [1, 2])
-def test_never_worse_than_where_it_begins(case: int, seed: int) -> None:
-    """Whatever the history; above the floor; the same each time; cut off it is none."""
+def test_never_worse_than_where_it_begins(case: int, seed: int, forgotten: pytest.LogCaptureFixture) -> None:
+    """Whatever the history; above the floor; the same each time; cut off it is none; no plan breaks a rule."""
     instance = andreas(case, 3, jobs=15, rate="high", seed=40 + seed)  # type: ignore[arg-type]
     for policy in ("fifo", "rolling:exact"):
         start = history(instance, policy)
@@ -127,6 +133,7 @@ def test_never_worse_than_where_it_begins(case: int, seed: int) -> None:
         assert costs[-1] >= clairvoyant(instance) * (1 - 1e-9)
         assert costs[-1] == evaluate(instance, last(instance, start)).objective
         assert list(Improvement(instance, start)(Spare(until=0.0))) == []
+    assert "Violation" not in forgotten.text
 
 
 def test_parts_overlap_and_are_better_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,6 +174,48 @@ def test_what_is_priced_fits_and_is_worth_it() -> None:
                 assert all(sum(int(cluster.gpus[way]) for _, way in group) <= cluster.most[k] for group in groups)
             gain = sum(worth[j] / subsets.time[j, way] for j, way in members) - subsets.cost_per_s(subset)
             assert gain > least[i]
+
+
+def test_a_late_comer_does_not_make_it_endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of a second or two, and one that comes a year later: whoever is apart by less than a job coincides with nobody."""
+    rng = np.random.default_rng(0)
+    solved = []
+    run = OrderedProgram.run
+    monkeypatch.setattr(OrderedProgram, "run", lambda self, *what: solved.append(1) or run(self, *what))
+    for _ in range(5):
+        jobs = [
+            {
+                "id": f"j{j}",
+                "submit_s": float(rng.uniform(0, 3)) if j < 5 else 3e7,
+                "due_s": float(rng.uniform(1, 6)) if j < 5 else 3e7 + 1,
+                "weight_per_s": float(rng.uniform(0.1, 1)),
+                "time_s": {"A": [float(rng.uniform(1, 2))]},
+            }
+            for j in range(6)
+        ]
+        instance = cluster(
+            gpu_types={"A": {"node_cost_per_h": [3.6]}}, nodes=[{"id": "n", "gpu_type": "A", "gpus": 1}], jobs=jobs
+        )
+        start = history(instance, "fifo")
+        assert evaluate(instance, last(instance, start)).objective <= evaluate(instance, start).objective
+    assert len(solved) < 100
+
+
+def test_ways_that_are_none_are_not_taken(forgotten: pytest.LogCaptureFixture) -> None:
+    """A node costs less with more GPUs in use, but a job runs on as many as it can."""
+    jobs = [
+        {"id": j, "submit_s": s, "due_s": s + 10, "weight_per_s": 0.01, "time_s": {"A": [10, None, 6]}}
+        for j, s in (("a", 0), ("b", 2), ("c", 4))
+    ]
+    kinds = {"A": {"node_cost_per_h": [9.0, 3.0, 5.0]}}
+    instance = cluster(gpu_types=kinds, nodes=[{"id": "n", "gpu_type": "A", "gpus": 3}], jobs=jobs)
+    start = history(instance, "fifo")
+    assert evaluate(instance, last(instance, start)).objective <= evaluate(instance, start).objective
+    assert "Violation" not in forgotten.text
+    subsets = Subsets(instance)
+    worth = np.array([0.05, 0.05, 0.05])
+    for _, subset in subsets.worth_more(worth, np.zeros(3, dtype=int), np.arange(3), np.zeros(1)):
+        assert all(np.isfinite(subsets.time[job, way]) for group in subset for job, way in group)
 
 
 def everything(instance: Any, subsets: Subsets) -> list[Subset]:
@@ -293,11 +342,13 @@ def test_the_first_program_is_the_best_of_its_order() -> None:
         lateness = Lateness.of(instance, start)
         table = Timetable.of(instance, subsets, lateness, start)
         edges = len(table.at_s) - 1
-        found = OrderedProgram(subsets, lateness, table, [set() for _ in range(edges)], 0, edges).run(FIRST)
+        program = OrderedProgram(subsets, lateness, table, [set() for _ in range(edges)], 0, edges)
+        found = program.run(FIRST)
         assert found is not None
+        assert program.found is not None
         gone = np.maximum(0.0, [job.submit_s - job.due_s for job in instance.jobs])  # late when they come
-        cost = found[0] + float(lateness.weight_per_s @ gone)
-        assert evaluate(instance, found[1].history(instance, subsets)).objective <= cost * (1 + 1e-6)
+        cost = program.found + float(lateness.weight_per_s @ gone)
+        assert evaluate(instance, found[0].history(instance, subsets)).objective <= cost * (1 + 1e-6)
         turn = list(zip(table.order.job.tolist(), table.order.done.tolist(), strict=True))
         early = np.clip(lateness.due_s, table.at_s[table.order.begin], lateness.far_s)  # a job is not done before it is due
         best = of_order(instance, subsets, everything(instance, subsets), turn, early)

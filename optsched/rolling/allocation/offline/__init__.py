@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.rolling.allocation.offline.improve import Improvement
-from optsched.rolling.allocation.offline.search import PlanSearch
+from optsched.rolling.allocation.offline.search import PARENTS, PlanSearch
 from optsched.schedules.allocation import AllocationHistory
 
 GENERATIONS = 10
@@ -30,7 +30,7 @@ def offline_plan(instance: AllocationInstance, generations: int = GENERATIONS, s
     search = PlanSearch(instance, seed)
     for _ in range(1 + generations):
         search.advance()
-    found = search.history()
+    found = search.history(most=carried_out(instance))
     assert found is not None  # no clock
     better = list(Improvement(instance, found)()) if can_improve(instance) else []
     return better[-1] if better else found
@@ -39,3 +39,8 @@ def offline_plan(instance: AllocationInstance, generations: int = GENERATIONS, s
 def can_improve(instance: AllocationInstance) -> bool:
     """Whether linear programs can follow: there are jobs, and moves lose no work."""
     return bool(instance.jobs) and not instance.migration_cost_s
+
+
+def carried_out(instance: AllocationInstance) -> int:
+    """Of how many bids histories are made: the best one's will do where linear programs follow."""
+    return 1 if can_improve(instance) else PARENTS

@@ -6,6 +6,7 @@ one, and the linear program can only find a better one.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
@@ -14,19 +15,21 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Ints
+from optsched.referee import evaluate
 from optsched.rolling.allocation.offline.program import FIRST, ROUNDS, Columns, OrderedProgram
 from optsched.rolling.allocation.offline.subsets import Subsets
 from optsched.rolling.allocation.offline.timetable import Lateness, Timetable
 from optsched.schedules.allocation import AllocationHistory
 from optsched.schedules.allocation.history import check
-from optsched.starts import better
 from optsched.stop import Spare
 
+log = logging.getLogger(__name__)
 WHOLE, SIZE = 40_000, 10_000  # pairs of a job and an interval: up to which all is one program, and of a part else
 LEAST = 4  # intervals of a part
 IDLE = 4  # exchanges in turn, back and forth, that bring nothing, after which a part is done
 GAIN = 1e-4  # of its cost, that something must bring
-TOGETHER = 1e-6  # of a mean interval: edges that coincide
+MOST = 200  # exchanges of a part
+TOGETHER = 1e-6  # of a mean interval, and of the shortest job: edges that coincide
 
 Part = tuple[int, int]  # edges from where to where
 
@@ -36,9 +39,14 @@ class Improvement:
 
     def __init__(self, instance: AllocationInstance, history: AllocationHistory) -> None:
         self.instance, self.history, self.subsets = instance, history, Subsets(instance)
+        self.objective = evaluate(instance, history).objective
         self.lateness = Lateness.of(instance, history)
         self.table = Timetable.of(instance, self.subsets, self.lateness, history)
         self.columns: Columns = [set() for _ in self.table.pieces]
+        self.good = self.table, self.columns
+        shortest = float(self.subsets.time.min(initial=np.inf))
+        mean = float(self.table.at_s[-1] - self.table.at_s[0]) / len(self.table.at_s)
+        self.soon = TOGETHER * min(mean, shortest)
 
     def __call__(self, spare: Spare | None = None) -> Iterator[AllocationHistory]:
         """Better and better histories, while there is time."""
@@ -47,37 +55,53 @@ class Improvement:
             if len(parts) > 1 and not self._late()[part[0] : part[1]].any():
                 continue  # what is left to be had there is a little energy
             for rounds in ROUNDS:
-                if (cost := self._solve(part, FIRST, spare)) is None:
-                    break
-                yield self._kept()
-                better_ones = 0
-                for _ in self._exchanges(part, rounds, cost, spare):
-                    better_ones += 1
-                    yield self._kept()
-                if not better_ones:
+                before = self.objective
+                if self._solved(part, FIRST, spare):
+                    yield self.history
+                for _ in self._exchanges(part, rounds, spare):
+                    yield self.history
+                if not _gains(before, self.objective) or (spare is not None and not spare()):
                     break
 
-    def _exchanges(self, part: Part, rounds: int, cost: float, spare: Spare | None) -> Iterator[float]:
-        """The costs of better and better orders."""
+    def _exchanges(self, part: Part, rounds: int, spare: Spare | None) -> Iterator[None]:
+        """Orders in which what coincides has changed places, whenever one of them is better than all before."""
         idle = 0
-        for later in cycle((False, True)):
-            if idle == IDLE:
+        for exchanges, later in enumerate(cycle((False, True))):
+            if idle == IDLE or exchanges == MOST or (spare is not None and not spare()):
                 return
             idle += 1
-            if self._exchange(part, later=later):
-                if (now := self._solve(part, rounds, spare)) is None:
-                    return
-                if now < cost * (1 - GAIN):
-                    idle = 0
-                    yield now
-                cost = now
+            if self._exchange(part, later=later) and self._solved(part, rounds, spare):
+                idle = 0
+                yield
 
-    def _kept(self) -> AllocationHistory:
-        """The better one of the last and that of the timetable, if the referee accepts it."""
-        found = self.table.history(self.instance, self.subsets)
-        if not check(self.instance, found):
-            self.history = better(self.instance, self.history, found)
-        return self.history
+    def _solved(self, part: Part, rounds: int, spare: Spare | None) -> bool:
+        """Whether the best plan for the order is better than all before; one that is worse is forgotten."""
+        if self.objective <= 0:
+            return False
+        found = OrderedProgram(self.subsets, self.lateness, self.table, self.columns, *part).run(rounds, spare)
+        if found is None:
+            self.table, self.columns = self.good
+            return False
+        self.table, self.columns = found
+        history = self.table.history(self.instance, self.subsets)
+        broken = check(self.instance, history)
+        judged = evaluate(self.instance, history)
+        if broken or _gains(judged.objective, self.objective):
+            log.debug("a plan of %g is forgotten: %r", judged.objective, broken[0] if broken else "worse than the last")
+            self.table, self.columns = self.good
+            return False
+        if _gains(self._charged(), judged.components["tardiness"]):  # jobs are done before the edges that say so
+            self.table = Timetable.of(self.instance, self.subsets, self.lateness, history)
+        better = _gains(self.objective, judged.objective)
+        if judged.objective <= self.objective:
+            self.history, self.objective = history, judged.objective
+            self.good = self.table, self.columns
+        return better
+
+    def _charged(self) -> float:
+        """The tardiness that the program pays."""
+        late = np.maximum(0.0, self.table.at_s[self.table.order.end] - self.lateness.due_s)
+        return float(self.lateness.weight_per_s @ late)
 
     def _parts(self) -> list[Part]:
         """Everything if that is not too large, else parts that overlap by half."""
@@ -93,19 +117,11 @@ class Improvement:
             first = (first + last) // 2
         return parts
 
-    def _solve(self, part: Part, rounds: int, spare: Spare | None) -> float | None:
-        """What the best plan for the order costs there."""
-        program = OrderedProgram(self.subsets, self.lateness, self.table, self.columns, *part)
-        if (found := program.run(rounds, spare)) is None:
-            return None
-        cost, self.table, self.columns = found
-        return cost
-
     def _exchange(self, part: Part, *, later: bool) -> bool:
         """Late completions change places with what coincides before them, or all with what does after; whether any has."""
         at, order = self.table.at_s, self.table.order
         inner = np.arange(part[0] + 1, part[1] - (part[1] < len(at) - 1))  # others follow a part's last edge, which stays
-        close = inner[(at[inner + 1] - at[inner] <= self._soon()) & (order.job[inner] != order.job[inner + 1])]
+        close = inner[(at[inner + 1] - at[inner] <= self.soon) & (order.job[inner] != order.job[inner + 1])]
         edges = _apart(close[order.done[close]][::-1] if later else close[self._late()[close + 1]])
         if not len(edges):
             return False
@@ -117,12 +133,12 @@ class Improvement:
     def _late(self) -> Bools:
         """Where a job is done late, shape (E,)."""
         order = self.table.order
-        return np.asarray(order.done & (self.table.at_s > self.lateness.due_s[order.job] + self._soon()))
+        return np.asarray(order.done & (self.table.at_s > self.lateness.due_s[order.job] + self.soon))
 
-    def _soon(self) -> float:
-        """Edges so close to each other coincide."""
-        at = self.table.at_s
-        return float(TOGETHER * (at[-1] - at[0]) / len(at))
+
+def _gains(before: float, after: float) -> bool:
+    """Whether that much less is worth another try."""
+    return before - after > GAIN * abs(before)
 
 
 def _apart(edges: Ints) -> Ints:

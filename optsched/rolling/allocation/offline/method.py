@@ -12,7 +12,7 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.interrupts import asked
 from optsched.monitor import Monitor
 from optsched.referee import evaluate
-from optsched.rolling.allocation.offline import GENERATIONS, can_improve
+from optsched.rolling.allocation.offline import GENERATIONS, can_improve, carried_out
 from optsched.rolling.allocation.offline.improve import Improvement
 from optsched.rolling.allocation.offline.search import PlanSearch
 from optsched.scaffold import BaseMethod, Call, Found
@@ -108,7 +108,7 @@ class _Run:
             if inside := self.search.advance(self._spare(left)):
                 self.generation += 1
             if not inside or self.generation % EVERY == 0 or self.generation == most:
-                self._carry()
+                self._carry(until)
         return self._ended() or (None if inside or follows else "time_limit")
 
     def _improve(self) -> str | None:
@@ -135,12 +135,13 @@ class _Run:
         gap = relative_gap(evaluate(self.call.instance, self.best).objective, self.bound)
         return self.call.within.reason(self.call.clock.elapsed_s(), gap)
 
-    def _carry(self) -> None:
+    def _carry(self, until: float | None = None) -> None:
         """The best bids' histories, as many as there is time for; the very first one whatever it takes."""
         began = self.call.clock.elapsed_s()
-        found = self.search.history(self._spare())
-        if found is None and self.best is None:
+        if self.best is None:
             found = self.search.history(most=1)
+        else:
+            found = self.search.history(self._spare(until), carried_out(self.call.instance))
         if found is not None:
             self._begun(found)
         self.carried_s = max(self.carried_s, self.call.clock.elapsed_s() - began)

@@ -33,7 +33,15 @@ Columns = list[set[Subset]]  # by interval
 
 
 class OrderedProgram:
-    """A part of a timetable, from edge `first` to edge `last`, which stay where they are if others follow."""
+    """A part of a timetable, from edge `first` to edge `last`, which stay where they are if others follow.
+
+    Attributes
+    ----------
+    found
+        What the part costs, but for a constant: the optimum of the last run, of the columns that it had.
+    """
+
+    found: float | None = None
 
     def __init__(self, subsets: Subsets, lateness: Lateness, table: Timetable, columns: Columns, first: int, last: int) -> None:
         self.subsets, self.table, self.columns, self.first, self.last = subsets, table, columns, first, last
@@ -57,8 +65,8 @@ class OrderedProgram:
         self.have: Columns = [set() for _ in range(count)]
         self._add(self._known())
 
-    def run(self, rounds: int, spare: Spare | None = None) -> tuple[float, Timetable, Columns] | None:
-        """The cost of the part but for a constant, the timetable, and the columns that are worth keeping.
+    def run(self, rounds: int, spare: Spare | None = None) -> tuple[Timetable, Columns] | None:
+        """The timetable, and the columns that are worth keeping.
 
         None where HiGHS has found nothing, or there was no time.
         """
@@ -74,7 +82,8 @@ class OrderedProgram:
             worth, least = self._prices(solved[1])
             if slow or len(costs) == rounds or not self._add(self.subsets.worth_more(worth, self.interval, self.job, least)):
                 break
-        return (costs[-1] * self.cost, *self._read(used, reduced)) if costs else None
+        self.found = costs[-1] * self.cost if costs else None
+        return self._read(used, reduced) if costs else None
 
     def _edges(self, lateness: Lateness, order: Order) -> None:
         """Where edges are at least, and what each second costs by which they are later, shape (I + 1,)."""

@@ -36,12 +36,13 @@ OTHER = 0.05  # of the children follow another rule
 NOW = 1e-9  # of a time: playout and simulator add up what passes in another order
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bid:
-    """A rule, and by what it multiplies the weight of each job, as a logarithm, shape (J,)."""
+    """A rule, and by what it multiplies the weight of each job, as a logarithm, shape (J,); its history, once there is one."""
 
     rule: Bidding
     weights: Floats
+    history: AllocationHistory | None = None
 
 
 class PlanSearch:
@@ -86,10 +87,11 @@ class PlanSearch:
             return AllocationSimulator(self.instance).history()
         found = []
         for i in self._order()[:most]:
-            history = _carried_out(self._truth, self._bids[i], spare)
-            if history is None:
+            bid = self._bids[i]
+            bid.history = bid.history or _carried_out(self._truth, bid, spare)
+            if bid.history is None:
                 break
-            found.append(history)
+            found.append(bid.history)
         return min(found, key=lambda history: evaluate(self.instance, history).objective, default=None)
 
     def _order(self) -> Ints:

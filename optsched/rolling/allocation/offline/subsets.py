@@ -128,7 +128,7 @@ class Subsets:
             costs, used = self.cluster.node_per_s[k], sum(gpus[way] for _, way in group)
             for n, (row, way) in enumerate(group):
                 free = len(costs) - 1 - used
-                more = [w for w in range(ways) if kind[w] == k and 0 <= gpus[w] - gpus[way] <= free]
+                more = [w for w in range(ways) if kind[w] == k and 0 <= gpus[w] - gpus[way] <= free and pace[row, w] > 0]
                 best = max(more, key=lambda w: pace[row, w] - costs[used + gpus[w] - gpus[way]])
                 group[n], used = (row, best), used + gpus[best] - gpus[way]
             if sum(pace[row, way] for row, way in group) > costs[used]:
