@@ -25,7 +25,7 @@ FIRST, ROUNDS = 30, (3, 12)  # of column generation: of an order to begin with, 
 LOOKED_BACK, WORTH_IT = 4, 1e-4  # rounds, in which the cost must fall by as much of itself
 NEIGHBOURS = 2  # intervals on either side, whose columns are tried
 KEPT = 1e-5  # reduced cost of a column that is kept, of what all costs
-NONE = 1e-12  # of an interval
+NONE = 1e-9  # of all a job's work: a column that does no more is rounding
 SHORT = 1e4  # times what all costs, for a job's work left undone: rounding may leave no room for all of it
 
 
@@ -173,9 +173,10 @@ class OrderedProgram:
         others = len(edges) + len(self.jobs)
         solved = self.listed[: len(value) - others]
         for (i, subset), used, more in zip(solved, value[others:], reduced[others:], strict=True):
-            if used > NONE:
+            works = used * self.second > NONE * min(self.subsets.time[job, way] for group in subset for job, way in group)
+            if works:
                 pieces[i].append((float(used) * self.second, subset))
-            if used > NONE or more < KEPT:
+            if works or more < KEPT:
                 columns[self.first + i].add(subset)
         for i, some in enumerate(pieces):
             room, taken = at[self.first + i + 1] - at[self.first + i], sum(seconds for seconds, _ in some)
