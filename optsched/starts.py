@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.referee import check, evaluate
 from optsched.registry import family_of
-from optsched.schedules.base import Schedule
+from optsched.schedules.base import S, Schedule
 from optsched.stop import Clock, Spare
-
-S = TypeVar("S", bound=Schedule)
 
 
 def best_start(instance: Instance, given: Schedule | None, seconds: float | None = None) -> Schedule:

@@ -104,7 +104,7 @@ def test_a_history_goes_there_and_back(case: int, policy: str) -> None:
     instance = andreas(case, 4, jobs=30, rate="high", seed=7)  # type: ignore[arg-type]
     given, subsets = history(instance, policy), Subsets(instance)
     table = Timetable.of(instance, subsets, Lateness.of(instance, given), given)
-    assert table.done(subsets) == pytest.approx(1.0)
+    assert table.done(subsets, 0, None) == pytest.approx(1.0)
     assert (np.diff(table.at_s) >= 0).all()
     back = table.history(instance, subsets)
     assert check(instance, back) == []

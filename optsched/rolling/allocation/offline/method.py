@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 from optsched.certificate import relative_gap
@@ -70,6 +71,7 @@ class _Run:
         self.call, self.search = call, search
         self.monitor: Monitor = call.monitor()
         self.best: AllocationHistory | None = None
+        self.objective = inf
         self.first: AllocationHistory | None = None  # the best without linear programs
         self.improved: AllocationHistory | None = None  # that one, when they last followed
         if call.given is not None:
@@ -99,7 +101,7 @@ class _Run:
 
     def _generations(self, most: int) -> str | None:
         """Generations, all or those for which there is time; why it ended, if it did."""
-        follows = can_improve(self.call.instance) and self.first is not self.improved
+        follows = self._follows()
         until = self._until(OF_GENERATIONS) if follows else self.call.until
         inside, left = True, None if until is None else until - RESERVED * self.carried_s
         while inside and self.generation < most:
@@ -114,14 +116,19 @@ class _Run:
     def _improve(self) -> str | None:
         """The best plan of the generations by linear programs, as far as there is time."""
         ended = self._ended()
-        if ended is not None or self.first is None or self.first is self.improved or not can_improve(self.call.instance):
+        if ended is not None or not self._follows():
             return ended
+        assert self.first is not None
         self.improved = self.first
         for history in Improvement(self.call.instance, self.first)(self._spare()):
             self._keep(history)
             if (ended := self._ended()) is not None:
                 return ended
         return self._ended()
+
+    def _follows(self) -> bool:
+        """Whether there is a plan of the rules that linear programs have not begun from."""
+        return can_improve(self.call.instance) and self.first is not self.improved
 
     def _until(self, share: float) -> float | None:
         """When so much of the time that is left is over."""
@@ -131,8 +138,7 @@ class _Run:
     def _ended(self) -> str | None:
         if asked():
             return "interrupted"
-        assert self.best is not None
-        gap = relative_gap(evaluate(self.call.instance, self.best).objective, self.bound)
+        gap = relative_gap(self.objective, self.bound)
         return self.call.within.reason(self.call.clock.elapsed_s(), gap)
 
     def _carry(self, until: float | None = None) -> None:
@@ -151,9 +157,10 @@ class _Run:
         self._keep(found)
 
     def _keep(self, found: AllocationHistory) -> None:
-        instance = self.call.instance
-        self.best = found if self.best is None else better(instance, self.best, found)
-        self.monitor.incumbent(evaluate(instance, self.best).objective)
+        objective = evaluate(self.call.instance, found).objective
+        if self.best is None or objective < self.objective:
+            self.best, self.objective = found, objective
+        self.monitor.incumbent(self.objective)
 
     def _spare(self, until: float | None = None) -> Spare:
         """Whether there is time left, till then or until the end."""

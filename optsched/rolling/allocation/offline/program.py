@@ -46,8 +46,8 @@ class OrderedProgram:
     def __init__(self, subsets: Subsets, lateness: Lateness, table: Timetable, columns: Columns, first: int, last: int) -> None:
         self.subsets, self.table, self.columns, self.first, self.last = subsets, table, columns, first, last
         self.interval, self.job = table.order.present(first, last)
-        missing = 1.0 - table.done(subsets)  # what rounding has left
-        need = table.done(subsets, first, last) + missing
+        need = 1.0 - table.done(subsets, 0, first) - table.done(subsets, last, None)
+        missing = need - table.done(subsets, first, last)  # what rounding has left
         kept = need[self.job] > max(EXACT, 2 * float(np.abs(missing).max()))
         self.interval, self.job = self.interval[kept] - first, self.job[kept]
         self.jobs = np.unique(self.job)

@@ -76,7 +76,7 @@ class Timetable:
             pieces[int(np.searchsorted(at, (begin + until) / 2)) - 1].append((until - begin, subset))
         return cls(order, at, tuple(tuple(some) for some in pieces))
 
-    def done(self, subsets: Subsets, first: int = 0, last: int | None = None) -> Floats:
+    def done(self, subsets: Subsets, first: int, last: int | None) -> Floats:
         """How much of each job's work is done in the intervals from `first` to before `last`, shape (J,)."""
         done = np.zeros(len(subsets.time))
         for some in self.pieces[first:last]:
