@@ -54,8 +54,8 @@ class BidPricing(Generic[I, S, J]):
         What changes in a job that is submitted in another slot.
     most_scenarios
         Futures that are drawn where they have few jobs.
-    price_discount
-        Which share of the prices counts: those of few samples are too sure.
+    price_discount, informed_discount
+        Which share of the prices counts, without a history and with one: those of few samples are too sure.
     """
 
     instance: type[I]
@@ -65,6 +65,7 @@ class BidPricing(Generic[I, S, J]):
     resubmit: Callable[[J, int], dict[str, object]]
     most_scenarios: int
     price_discount: float
+    informed_discount: float
 
 
 class Memory(Data):
@@ -121,6 +122,7 @@ class BidPricePolicy(Generic[I, S, J]):
         settings.allow("rolling", "history", "replan_s")
         self.pricing, self.settings, past = pricing, settings, settings.past(pricing.instance)
         self.past = None if past is None else pricing.slotted(past)
+        self.discount = pricing.price_discount if past is None else pricing.informed_discount
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -142,7 +144,7 @@ class BidPricePolicy(Generic[I, S, J]):
         if self.prices is None or known.now >= self.priced_at + every:
             self._price(snapshot, known)
         assert self.prices is not None
-        prices = self.pricing.price_discount * self.prices[:, known.now - self.priced_at :]
+        prices = self.discount * self.prices[:, known.now - self.priced_at :]
         program, schedule = self.pricing.options(snapshot)
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway

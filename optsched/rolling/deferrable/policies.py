@@ -41,6 +41,7 @@ PRICING = BidPricing(
     resubmit=resubmit,
     most_scenarios=20,
     price_discount=0.5,  # most jobs are worth the same per core and slot, so that full prices would turn all away
+    informed_discount=0.5,  # 0.85 is better on Azure's 18,000 machines (0.975 instead of 0.969), 3 % worse on 200 jobs
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {

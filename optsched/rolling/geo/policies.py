@@ -49,6 +49,7 @@ PRICING = BidPricing(
     resubmit=resubmit,
     most_scenarios=6,  # more were no better
     price_discount=0.95,  # prices of few samples are too sure: where capacity would idle, take the job
+    informed_discount=0.97,
 )
 POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy, PRICING)}
 POLICIES |= {name: partial(agent_policy, name) for name in shipped("geo")}
