@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first", "times the first", "seconds")
+HEADS = ("on", "mean gap", "95 %", "worst", "rank", "behind the first (95 %)", "times the first (95 %)", "seconds")
 MOST_DOUBTS = 3  # of a policy that are shown
 STEPS = {
     "solver": "from the bound to the best schedule found offline",
