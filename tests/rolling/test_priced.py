@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from optsched.decomposition.dual import Dual
+from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling import priced
@@ -52,6 +54,19 @@ def test_who_knows_everybody_does_as_well_as_can_be(family: str) -> None:
         instance = drawn.model_copy(update={"jobs": tuple(job.model_copy(update={"submitted": 0}) for job in drawn.jobs)})
         found, best = replay(instance, "rolling").objective, brute.optimum(instance)
         assert found >= best - priced.GAP * abs(best) - 1e-12, seed
+
+
+@pytest.mark.parametrize(("past", "taken"), [(None, True), (osdec(seed=1, jobs=5), False)])
+def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bool) -> None:
+    """One core for one slot is worth 1: at a price of 1.5 worth it while half of that counts, and not when 0.9 of it does."""
+    job = Job(id="a", cores=1, duration=1, earliest=0, latest=0, submitted=0)
+    snapshot = DeferrableInstance(
+        name="one", slot_s=300, capacity=(1.0, 1.0), delay_penalty=1.0, overload_penalty=10.0, jobs=(job,)
+    )
+    pricing = replace(PRICING, price_discount=0.5, informed_discount=0.9)
+    policy = priced.BidPricePolicy(pricing, Settings(history=past))
+    policy.prices, policy.expected = np.full((1, 2), 1.5), True
+    assert bool(policy.decide(snapshot).starts) is taken
 
 
 def test_a_memory_of_before_is_read() -> None:
