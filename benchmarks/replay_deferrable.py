@@ -71,6 +71,8 @@ def main() -> None:
     parser.add_argument("--cores", type=int, nargs="+", default=(1, 2, 3), help="Cases of cores.")
     parser.add_argument("--history", metavar="FILE", help="Of given instances: what came on other days.")
     given = parser.parse_args()
+    if given.history and not given.files:
+        parser.error("--history is of given instances; the nine cases have none")
     history = load(given.history) if given.history else None
     for file in given.files:
         table(Path(file).name, [load(file)], history)  # type: ignore[list-item,arg-type]
