@@ -10,8 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
@@ -124,6 +122,9 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     drawn = rng.integers(count, size=(resamples, count))
     by_instance = table[rng.integers(runs, size=(resamples, runs))].mean(axis=1)
     low, high = np.quantile(np.take_along_axis(by_instance, drawn, axis=1).mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    from scipy.stats import norm  # here: it takes half a second to load
+    from scipy.stats import t as student
+
     mean = float(table.mean())
     wider = float(student.ppf((1 + LEVEL) / 2, count - 1) / norm.ppf((1 + LEVEL) / 2) * np.sqrt(count / (count - 1)))
     return mean - wider * (mean - float(low)), mean + wider * (float(high) - mean)

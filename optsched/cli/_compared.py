@@ -180,6 +180,8 @@ def _show(table: pd.DataFrame) -> None:
 
 def _draw(table: pd.DataFrame, results: list[Result], pictures: list[Path | None]) -> None:
     """What was asked for; a picture of nothing is told."""
+    if not any(pictures):
+        return
     from optsched.analysis.profiles import draw_gaps_over_time, draw_profile
 
     made: tuple[Callable[[], Figure], ...] = (partial(draw_profile, table), partial(draw_gaps_over_time, table, results))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.instances.base import Floats
+from optsched.solvers.csr import CsrMatrix
 from optsched.solvers.highs import quiet
 
 PRIMAL = 4  # simplex
@@ -35,7 +35,7 @@ class ColumnProgram:
         none = np.zeros(0, dtype=np.int32)
         self._highs.addRows(len(lower), lower, upper, 0, none, none, np.zeros(0))
 
-    def add(self, cost: Floats, columns: sp.csr_array) -> None:
+    def add(self, cost: Floats, columns: CsrMatrix) -> None:
         """More columns, one a row of `columns`, shape (n, one + R)."""
         n = len(cost)
         begin = columns.indptr[:-1].astype(np.int32)

@@ -1,10 +1,11 @@
-"""Sparse rows as three arrays: all that lies between Pyomo and the backends.
+"""Sparse rows as three arrays: all that lies between models and the backends.
 
 Not scipy.sparse: importing SciPy beside Pyomo makes Pyomo load scipy.stats, 1.2 s of every command.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +31,32 @@ class CsrMatrix:
     @classmethod
     def of(cls, indptr: Ints, indices: Ints, data: Floats, columns: int) -> CsrMatrix:
         """From terms by row, in any order; terms of the same column are added up, zeros left out."""
-        cell = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)) * max(columns, 1) + indices
-        cell, inverse = np.unique(cell, return_inverse=True)
+        rows = len(indptr) - 1
+        return cls.at(np.repeat(np.arange(rows), np.diff(indptr)), indices, data, (rows, columns))
+
+    @classmethod
+    def at(cls, row: Ints, column: Ints, data: Floats, shape: tuple[int, int]) -> CsrMatrix:
+        """From terms anywhere, likewise."""
+        rows, columns = shape
+        cell, inverse = np.unique(row * max(columns, 1) + column, return_inverse=True)
         summed = np.bincount(inverse, weights=data, minlength=len(cell))
         cell, summed = cell[summed != 0], summed[summed != 0]
         row, column = np.divmod(cell, max(columns, 1))
-        return cls(np.searchsorted(row, np.arange(len(indptr))), column, summed, columns)
+        return cls(np.searchsorted(row, np.arange(rows + 1)), column, summed, columns)
+
+    @classmethod
+    def stacked(cls, parts: Sequence[CsrMatrix]) -> CsrMatrix:
+        """The rows of one after those of the other; at least one, all of as many columns."""
+        ends = np.cumsum([0, *(len(part.data) for part in parts)])
+        indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends, strict=False))])
+        indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
+        return cls(indptr, indices, data, parts[0].columns)
+
+    @classmethod
+    def own(cls, rows: int, columns: int) -> CsrMatrix:
+        """A row each with 1 in its own column."""
+        each = np.arange(rows)
+        return cls(np.arange(rows + 1), each, np.ones(rows), columns)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -46,6 +46,25 @@ def test_help_loads_nothing_that_takes_time(words: list[str]) -> None:
     assert done.stdout.splitlines()[-1].split() == ["loaded"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["solve", "instances/armida-snapshot.json"],
+        ["solve", "instances/geo-small.json", "--method", "decomposition", "--option", "iterations=1"],
+        ["replay", "instances/deferrable-small.json", "--policy", "rolling"],
+        ["compare", "instances/vcc-small.json", "--methods", "greedy", "--policies", "uncapped"],
+    ],
+)
+def test_usual_commands_load_no_scipy(words: list[str]) -> None:
+    """Beside Pyomo it costs more than all else that a small command does; so does what draws pictures."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "optsched", *words], capture_output=True, text=True, check=True
+    )
+    loaded = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "numpy" in loaded
+    assert not {"scipy", "matplotlib"} & loaded
+
+
 @pytest.mark.parametrize("words", [[], ["generate"], ["import"], ["train"], ["solve"], ["check"], ["validate"], ["export"]])
 def test_a_bare_verb_prints_its_help(words: list[str]) -> None:
     done = run(*words)

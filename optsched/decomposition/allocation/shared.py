@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.decomposition.allocation.spread import SpreadRelaxation
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
 from optsched.solvers.columns import ColumnProgram
+from optsched.solvers.csr import CsrMatrix
 
 SLOTS = 64
 WORK = 2e5  # jobs times slots times ways of an evaluation, up to which there are so many slots
@@ -53,8 +53,8 @@ def raised(relaxed: SpreadRelaxation, iterations: int, spare: Callable[[], bool]
         return best, center
     cost, seconds = float(relaxed.never.mean()), float(room.mean())  # units of the program
     program = ColumnProgram(jobs, room.ravel() / seconds)
-    own = sp.eye_array(jobs, format="csr")
-    program.add(relaxed.never / cost, sp.csr_array(sp.hstack([own, sp.csr_array((jobs, room.size))])))
+    own, shape = np.arange(jobs), (jobs, jobs + room.size)
+    program.add(relaxed.never / cost, CsrMatrix.own(*shape))
     trial = center
     for _ in range(iterations):
         if spare is not None and not spare():
@@ -64,7 +64,9 @@ def raised(relaxed: SpreadRelaxation, iterations: int, spare: Callable[[], bool]
         proven = float(parts.sum() - ROUNDING * np.abs(parts).sum())
         if proven > best:
             best, center = proven, trial
-        program.add(found.cost / cost, sp.csr_array(sp.hstack([own, found.usage / seconds])))
+        row, at = np.append(own, found.usage.row), np.append(own, jobs + found.usage.indices)
+        columns = CsrMatrix.at(row, at, np.append(np.ones(jobs), found.usage.data / seconds), shape)
+        program.add(found.cost / cost, columns)
         solved = program.solve()
         if solved is None or solved[0] * cost - best <= CLOSE * abs(solved[0] * cost):
             break

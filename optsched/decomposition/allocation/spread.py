@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.decomposition.allocation.alone import best_share
 from optsched.decomposition.allocation.forgiven import WHOLE, forgiven_s
 from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Bools, Floats, Ints
+from optsched.solvers.csr import CsrMatrix
 
 WORTHS = 28  # prices of work that are tried at first, and so many more for ends that leave hardly time
 TIGHT = 1e4  # times the price at which a job is late for ever: what work may be worth before an end that leaves hardly time
@@ -42,7 +42,7 @@ class Spread:
 
     least: Floats
     cost: Floats
-    usage: sp.csr_array
+    usage: CsrMatrix
 
 
 class SpreadRelaxation:
@@ -93,8 +93,8 @@ class SpreadRelaxation:
         charged = self.energy[:, None] + charged * self.gpus[:, None]  # of a way in a slot, a second, shape (C, T + 1)
         parts = [_Part(self, charged, slice(j, j + size)).best() for j in range(0, jobs, size)]
         if not parts:
-            return Spread(np.zeros(0), np.zeros(0), sp.csr_array((0, self.room.size)))
-        usage = sp.csr_array(sp.vstack([part.usage for part in parts]))
+            return Spread(np.zeros(0), np.zeros(0), CsrMatrix.own(0, self.room.size))
+        usage = CsrMatrix.stacked([part.usage for part in parts])
         return Spread(np.concatenate([p.least for p in parts]), np.concatenate([p.cost for p in parts]), usage)
 
 
@@ -144,7 +144,7 @@ class _Part:
         values[:, -1][self.worths > self.top[:, None]] = -np.inf  # after the last edge there is time enough
         return np.asarray(values)
 
-    def _rows(self, time: Floats, way: Ints) -> sp.csr_array:
+    def _rows(self, time: Floats, way: Ints) -> CsrMatrix:
         """GPU-seconds by class and slot."""
         slots = self.relaxed.slots
         slot = np.broadcast_to(self.slot[:, :, None], time.shape)
@@ -152,7 +152,7 @@ class _Part:
         job = np.broadcast_to(np.arange(len(time))[:, None, None], time.shape)[on]
         place = self.relaxed.kind[way[on]] * slots + slot[on]
         shape = (len(time), self.relaxed.room.size)
-        return sp.csr_array(sp.coo_array((time[on] * self.relaxed.gpus[way[on]], (job, place)), shape=shape))
+        return CsrMatrix.at(job, place, time[on] * self.relaxed.gpus[way[on]], shape)
 
 
 @dataclass(frozen=True)

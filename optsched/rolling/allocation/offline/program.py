@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from math import inf
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.instances.base import Floats
 from optsched.rolling.allocation.offline.order import Order
 from optsched.rolling.allocation.offline.subsets import Subset, Subsets
 from optsched.rolling.allocation.offline.timetable import Lateness, Piece, Timetable
 from optsched.solvers.columns import ColumnProgram
+from optsched.solvers.csr import CsrMatrix
 from optsched.stop import Spare
 
 EXACT = 1e-9  # of a row
@@ -111,10 +111,9 @@ class OrderedProgram:
         inside = at < none + self.last - self.first
         values = np.tile([-1.0, 1.0], len(edges))
         shape = (len(edges), none + self.last - self.first)
-        columns = sp.csr_array((values[inside], (rows[inside], at[inside])), shape=shape)
+        columns = CsrMatrix.at(rows[inside], at[inside], values[inside], shape)
         self.program.add(self.late[edges] * self.second / self.cost, columns)
-        own = sp.eye_array(none, none + self.last - self.first, format="csr")
-        self.program.add(np.full(none, SHORT), own)
+        self.program.add(np.full(none, SHORT), CsrMatrix.own(none, none + self.last - self.first))
 
     def _known(self) -> list[tuple[int, Subset]]:
         """What runs, and what has been of use in an interval or near it."""
@@ -148,7 +147,7 @@ class OrderedProgram:
             value.append(1.0)
         shape = (len(new), len(self.jobs) + self.last - self.first)
         cost = np.array([self.subsets.cost_per_s(subset) for _, subset in new])
-        self.program.add(cost * self.second / self.cost, sp.csr_array((value, (row, at)), shape=shape))
+        self.program.add(cost * self.second / self.cost, CsrMatrix.at(np.array(row), np.array(at), np.array(value), shape))
         return True
 
     def _prices(self, duals: Floats) -> tuple[Floats, Floats]:
