@@ -156,13 +156,30 @@ def of_machine() -> int:
     return min(seen, _quota() or seen)
 
 
-def _quota(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Cores that a container's time comes to, rounded up, by its control group (version 2 or 1); None without a limit."""
-    for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
-        with suppress(OSError, ValueError):
-            most_us, each_us = (int(word) for file in files for word in (root / file).read_text().split())
-            return ceil(most_us / each_us) if min(most_us, each_us) > 0 else None
-    return None
+def _quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
+    """Cores that a container's or service's time comes to, rounded up; None without a limit.
+
+    The least that this process's control group (version 2 or 1) and those above it allow, as far as they can be seen.
+    """
+    found = []
+    for top, controller, files in ((root, "", ("cpu.max",)), (root / "cpu", "cpu", ("cpu.cfs_quota_us", "cpu.cfs_period_us"))):
+        group = top / _group(own, controller)
+        for place in (group, *(above for above in group.parents if above.is_relative_to(top))):
+            with suppress(OSError, ValueError):
+                most_us, each_us = (int(word) for file in files for word in (place / file).read_text().split())
+                if min(most_us, each_us) > 0:
+                    found.append(ceil(most_us / each_us))
+    return min(found, default=None)
+
+
+def _group(own: Path, controller: str) -> str:
+    """Of a table of a process's groups (``number:controllers:/path`` a line) the one of a controller; version 2 names none."""
+    with suppress(OSError, ValueError):
+        for line in own.read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controller in controllers.split(","):
+                return path.strip("/")
+    return ""
 
 
 def cores() -> int:
