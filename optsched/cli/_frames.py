@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,8 +86,16 @@ def _json(table: pd.DataFrame) -> bytes:
 
 
 def records(table: pd.DataFrame, indent: int | None = None) -> str:
-    """A JSON list of an object a row, null for what is not known."""
-    return str(table.to_json(orient="records", indent=indent, double_precision=15))
+    """A JSON list of an object a row, null for what is not known; numbers have all their digits."""
+    rows = [{name: _known(value) for name, value in row.items()} for row in table.to_dict("records")]
+    return json.dumps(rows, indent=indent)
+
+
+def _known(value: object) -> object:
+    import pandas as pd
+
+    missing = value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value))
+    return None if missing else value
 
 
 def parquet(table: pd.DataFrame) -> bytes:

@@ -115,6 +115,8 @@ def forecast(name: str) -> Forecast:
     ------
     OptschedError : no such forecast, or an error that is no number from 0 to below 100.
     """
+    if not isinstance(name, str):
+        raise OptschedError(f"a forecast is a name, got {name!r:.60}")
     word, colon, value = name.partition(":")
     if word not in FORECASTS or (colon and word != "noisy"):
         raise OptschedError(f"no forecast {name!r}{meant(word, FORECASTS)}; noisy takes an error, as in noisy:0.2")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Data, Instance
 from optsched.interrupts import heard, held
-from optsched.referee import check
+from optsched.referee import check, expect_instance
 from optsched.result import Result, certified
 from optsched.rolling.budget import Budgeted
 from optsched.rolling.checkpoint import LOG, STATE, Checkpoint
@@ -154,6 +154,10 @@ def replay(
         raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
     if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
         raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
+    if every < 1:
+        raise OptschedError(f"every is how many decisions lie between checkpoints, at least 1, got {every}")
+    if resume and checkpoint is None:
+        raise OptschedError("resume goes with the folder of a checkpoint")
     if checkpoint is not None and not isinstance(acting, Lasting):
         raise OptschedError(f"policy {name} cannot be kept in a checkpoint: it has no state() and restore(state)")
     doubt = acting.doubt(instance, forecast) if isinstance(acting, Trained) else None
@@ -241,6 +245,7 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """
     if history is None:
         return
+    expect_instance(history)
     if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
         raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
     if not (isinstance(history, WithJobs) and isinstance(instance, WithJobs)):
@@ -249,7 +254,8 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
         raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     try:
         jobs = tuple(job.model_dump() for job in history.jobs)
-        type(instance).model_validate(instance.model_dump(by_alias=True) | {"jobs": jobs})
+        own = instance.model_dump(by_alias=True, exclude={"events"})  # those of the present jobs
+        type(instance).model_validate(own | {"jobs": jobs})
     except ValidationError as error:
         raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from optsched.cli._frames import records
 from optsched.cli._recipe import built
 from optsched.errors import OptschedError
 from tests.cli.test_cli import one_line, run
@@ -87,6 +89,18 @@ def test_compare_refuses(cases: Path, words: list[str], said: str) -> None:
     done = run("compare", cases / "0.json", *words)
     assert done.returncode == 2
     assert said in one_line(done)
+
+
+def test_a_table_keeps_all_digits() -> None:
+    """pandas would round to fifteen decimals, however small a number is."""
+    rows = [
+        {"name": "a", "value": 1.23456789e-9, "count": 2, "none": None},
+        {"name": "é", "value": 0.1 + 0.2, "count": 3, "none": None},
+        {"name": "c", "value": math.nan, "count": 4, "none": None},
+        {"name": "d", "value": math.inf, "count": 5, "none": None},
+    ]
+    found = json.loads(records(pd.DataFrame(rows)))
+    assert found == rows[:2] + [row | {"value": None} for row in rows[2:]]
 
 
 def test_sweep_goes_on_and_exports(tmp_path: Path) -> None:

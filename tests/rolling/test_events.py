@@ -363,3 +363,17 @@ def test_trouble_may_save_something_in_vcc() -> None:
     assert optsched.replay(less, "uncapped").objective == 0.0
     assert quick_bound(less) is None
     assert quick_bound(disturbed(truth, Events(estimates="noisy:0.3"))) is not None
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [("osdec", {"jobs": 6, "horizon": 30}), ("masac", {"jobs": 6, "days": 0.2}), ("andreas-1", {"nodes": 2, "jobs": 6})],
+)
+def test_events_of_jobs_that_a_history_does_not_know(family: str, words: dict[str, Any]) -> None:
+    """Names of the present say nothing about past days, whose jobs have others."""
+    today, before = (optsched.generate(family, seed=seed, **words) for seed in (1, 2))
+    past = before.model_copy(update={"jobs": tuple(job.model_copy(update={"id": f"past {job.id}"}) for job in before.jobs)})
+    gone = today.jobs[-1].id
+    cancelled = Events(cancellations=(Cancellation(job=gone, at_s=0.0),))
+    result = optsched.replay(today, "rolling", history=past, events=cancelled)
+    assert gone not in {start.job for start in getattr(result.schedule, "starts", getattr(result.schedule, "runs", ()))}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import optsched
+from optsched.instances.generators import osdec
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
 from optsched.rolling.run import MOST_STALLS, PolicyFailed
@@ -143,6 +144,21 @@ def test_leaving_everything_idle_is_a_failure(examples: Path) -> None:
 def test_words(examples: Path) -> None:
     with pytest.raises(optsched.OptschedError, match="on_failure is 'raise' or 'fallback', got 'ignore'"):
         replay(batch(), "fifo", on_failure="ignore")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"history": "past.json"}, r"expected an instance, got 'past.json'; optsched.load\(FILE\) reads one"),
+        ({"history": {"jobs": []}}, "expected an instance, got {'jobs': "),
+        ({"forecast": None}, "a forecast is a name, got None"),
+        ({"every": 0}, "every is how many decisions lie between checkpoints, at least 1, got 0"),
+        ({"resume": True}, "resume goes with the folder of a checkpoint"),
+    ],
+)
+def test_wrong_words_are_one_line(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(optsched.OptschedError, match=message):
+        optsched.replay(osdec(jobs=5), "rolling", **words)
 
 
 class Later(Sane):

@@ -54,7 +54,9 @@ def masac(
     OptschedError : parameters out of range. InputError : a file that lacks what is needed.
     """
     if jobs < 1 or not 1 / 1440 <= days <= 3650 or not 0 < load < 1e6 or not 0 < scale < 1e6:
-        raise OptschedError("jobs must be at least 1, days at least a minute, load and scale positive")
+        raise OptschedError(
+            "jobs must be at least 1, days from a minute (1/1440) to 3650, load and scale positive and below 1e6"
+        )
     rng = np.random.default_rng(seed)
     horizon = round(days * 1440)
     gpus = [max(1, round(g * scale)) for g in GPUS]

@@ -34,7 +34,9 @@ def vcc(
     jobs last an hour or two, a few for days (log-normal), as in Google's trace. A job takes at most a quarter of what is free.
     """
     if days < 1 or jobs < 1 or not 1e-3 < load < 100 or not 1e-6 < capacity < 1e9 or not 0 <= penalty < 1e6:
-        raise OptschedError("days and jobs must be at least 1, load and capacity above 0, the penalty not negative")
+        raise OptschedError(
+            "days and jobs must be at least 1, load between 0.001 and 100, capacity 1e-6 and 1e9, penalty from 0 to below 1e6"
+        )
     rng = np.random.default_rng(seed)
     slots = 24 * days
     hour = np.arange(slots) % 24
