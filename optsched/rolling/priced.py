@@ -2,8 +2,9 @@
 
 From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The
 Lagrangian dual of the known jobs and all futures together, the latter at their share, prices every unit of capacity by place
-and slot; a known job then takes the option that earns most after what it pays. Prices are renewed every `PRICING_S` seconds.
-Where nobody is expected, as also before an hour of the day has been seen, known jobs that can be planned exactly pay nothing.
+and slot; a known job then takes the option that earns most after what it pays. Prices are renewed from the last ones with
+other futures, so that these are averaged over time. Where nobody is expected, as also before an hour of the day has been
+seen, known jobs that can be planned exactly pay nothing.
 """
 
 from __future__ import annotations
@@ -26,16 +27,36 @@ from optsched.rolling.policy import Settings
 from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
-PRICING_S = 3600.0
 SCENARIOS = 6  # futures at least
 ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where they have fewer
-ITERATIONS = (200, 60)  # of the dual: at first, and from the prices of last time
+ITERATIONS = 200  # of the dual at first
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 J = TypeVar("J", bound=SlottedJob)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far prices of sampled futures count, and how they are renewed.
+
+    Attributes
+    ----------
+    share
+        Of the prices counts at most: those of few samples are too sure.
+    doubt
+        How much less where futures hold few jobs at a time: how many times the coefficient of variation of a slot's load is
+        added to 1, by which the share is divided.
+    every_s, iterations
+        How often prices are renewed, and the dual's iterations from those of last time.
+    """
+
+    share: float
+    doubt: float = 0.0
+    every_s: float = 3600.0
+    iterations: int = 60
 
 
 @dataclass(frozen=True)
@@ -54,8 +75,8 @@ class BidPricing(Generic[I, S, J]):
         What changes in a job that is submitted in another slot.
     most_scenarios
         Futures that are drawn where they have few jobs.
-    price_discount, informed_discount
-        Which share of the prices counts, without a history and with one: those of few samples are too sure.
+    without_history, with_history
+        How its prices are made and believed.
     """
 
     instance: type[I]
@@ -64,8 +85,8 @@ class BidPricing(Generic[I, S, J]):
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
     resubmit: Callable[[J, int], dict[str, object]]
     most_scenarios: int
-    price_discount: float
-    informed_discount: float
+    without_history: Trust
+    with_history: Trust
 
 
 class Memory(Data):
@@ -76,6 +97,7 @@ class Memory(Data):
 
     rng: dict[str, object]
     prices: tuple[tuple[float, ...], ...] | None
+    discount: float | None = None
     expected: bool = True
     priced_at: int
     first: int
@@ -107,11 +129,12 @@ class Arrivals(Generic[J]):
 
     def future(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[Hour[J]]:
         """One drawn future over the slots first..last of the present stretch: the blocks of it, each one of `known` again."""
-        pool = np.concatenate([np.arange(r.start, r.stop) for r in known])
         drawn: list[Hour[J]] = []
-        for block in range(first // self.block, last // self.block + 1) if len(pool) else ():
-            alike = pool[pool % self.blocks_a_day == block % self.blocks_a_day]
-            drawn.append((block * self.block, self.jobs.get(int(rng.choice(alike if len(alike) else pool)), [])))
+        for block in range(first // self.block, last // self.block + 1) if any(known) else ():
+            alike = [range(r.start + (block - r.start) % self.blocks_a_day, r.stop, self.blocks_a_day) for r in known]
+            hours = alike if any(alike) else known
+            nth = int(rng.integers(sum(map(len, hours))))
+            drawn.append((block * self.block, self.jobs.get(_nth(hours, nth), [])))
         return drawn
 
 
@@ -122,7 +145,7 @@ class BidPricePolicy(Generic[I, S, J]):
         settings.allow("rolling", "history", "replan_s")
         self.pricing, self.settings, past = pricing, settings, settings.past(pricing.instance)
         self.past = None if past is None else pricing.slotted(past)
-        self.discount = pricing.price_discount if past is None else pricing.informed_discount
+        self.trust = pricing.without_history if past is None else pricing.with_history
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -132,6 +155,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
+        self.discount = self.trust.share
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
@@ -140,7 +164,7 @@ class BidPricePolicy(Generic[I, S, J]):
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
         self._observe(known)
-        every = max(1, round((self.settings.replan_s or PRICING_S) / known.slot_s))
+        every = max(1, round((self.settings.replan_s or self.trust.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every:
             self._price(snapshot, known)
         assert self.prices is not None
@@ -190,6 +214,7 @@ class BidPricePolicy(Generic[I, S, J]):
         return Memory(
             rng=dict(self.rng.bit_generator.state),
             prices=None if self.prices is None else tuple(map(tuple, self.prices.tolist())),
+            discount=self.discount,
             expected=self.expected,
             priced_at=self.priced_at,
             first=self.first,
@@ -203,6 +228,7 @@ class BidPricePolicy(Generic[I, S, J]):
         kept = recalled(Memory, state)
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
+        self.discount = self.discount if kept.discount is None else kept.discount
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
@@ -233,11 +259,37 @@ class BidPricePolicy(Generic[I, S, J]):
         program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
+        if self.expected:
+            self.discount = self.trust.share / (1.0 + self.trust.doubt * _variation(program, drawn_jobs, every / len(drawn)))
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]
-        self.prices = solve_dual(weighed, iterations=ITERATIONS[start is not None], start=start).prices
+        iterations = ITERATIONS if start is None else self.trust.iterations
+        self.prices = solve_dual(weighed, iterations=iterations, start=start).prices
         self.priced_at = now
+
+
+def _nth(ranges: list[range], n: int) -> int:
+    """The number at that place, one range after the other."""
+    for numbers in ranges:
+        if n < len(numbers):
+            return numbers[n]
+        n -= len(numbers)
+    raise IndexError(n)
+
+
+def _variation(program: TimeIndexedProblem, drawn: Bools, share: float) -> float:
+    """Coefficient of variation of a slot's load, where jobs come by themselves (a compound Poisson process) and start at once.
+
+    Parameters
+    ----------
+    drawn
+        Which jobs come, shape (J,). share : how many of one future each of them stands for.
+    """
+    first = np.flatnonzero(drawn[program.job] & (np.diff(program.job, prepend=-1) != 0))
+    mean = share * program.load(first).sum(axis=0)
+    variance = share * replace(program, demand=program.demand**2).load(first).sum(axis=0)
+    return float(np.sqrt(np.maximum(0.0, variance)).sum() / mean.sum()) if mean.sum() > 0 else 0.0
 
 
 def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -63,16 +64,57 @@ def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bo
     snapshot = DeferrableInstance(
         name="one", slot_s=300, capacity=(1.0, 1.0), delay_penalty=1.0, overload_penalty=10.0, jobs=(job,)
     )
-    pricing = replace(PRICING, price_discount=0.5, informed_discount=0.9)
+    pricing = replace(PRICING, without_history=priced.Trust(0.5), with_history=priced.Trust(0.9))
     policy = priced.BidPricePolicy(pricing, Settings(history=past))
     policy.prices, policy.expected = np.full((1, 2), 1.5), True
     assert bool(policy.decide(snapshot).starts) is taken
+
+
+def test_numbers_of_several_ranges() -> None:
+    ranges = [range(3, 3), range(5, 20, 7), range(100, 102)]
+    assert [priced._nth(ranges, n) for n in range(5)] == [5, 12, 19, 100, 101]
+
+
+def test_variation_by_hand() -> None:
+    """One core for two slots and three for one: loads of 4 and 1, variances of 10 and 1; the third job is known."""
+    program = TimeIndexedProblem(
+        job=np.array([0, 1, 1, 2]),
+        place=np.zeros(4, dtype=np.int64),
+        start=np.array([0, 0, 1, 0]),
+        value=np.ones(4),
+        demand=np.array([1.0, 3.0, 9.0]),
+        duration=np.array([2, 1, 1]),
+        capacity=np.ones((1, 3)),
+        overload_price=None,
+        constant=0.0,
+    )
+    drawn = np.array([True, True, False])
+    alone = (math.sqrt(10) + 1) / 5
+    assert priced._variation(program, drawn, 1.0) == pytest.approx(alone)
+    assert priced._variation(program, drawn, 0.25) == pytest.approx(2 * alone)  # of four futures: a quarter of the jobs each
+    assert priced._variation(program, np.zeros(3, dtype=bool), 1.0) == 0.0
+
+
+def test_a_history_of_few_jobs_is_doubted() -> None:
+    """And who goes on from a memory doubts it as much."""
+    snapshot = osdec(seed=2)
+    few = snapshot.model_copy(update={"jobs": snapshot.jobs[:20]})
+    shares = []
+    for past in (few, snapshot):
+        policy = priced.BidPricePolicy(PRICING, Settings(history=past))
+        policy.decide(snapshot.model_copy(update={"jobs": snapshot.jobs[:1]}))
+        shares.append(policy.discount)
+        again = priced.BidPricePolicy(PRICING, Settings(history=past))
+        again.restore(policy.state())
+        assert again.discount == policy.discount
+    assert 0 < shares[0] < 0.8 * shares[1] < 0.8
 
 
 def test_a_memory_of_before_is_read() -> None:
     """States that do not say whether somebody was expected paid their prices."""
     policy = priced.BidPricePolicy(PRICING, Settings())
     policy.decide(tiny.deferrable(1))
-    state = {name: value for name, value in policy.state().items() if name != "expected"}
+    state = {name: value for name, value in policy.state().items() if name not in ("expected", "discount")}
     policy.restore(state)
     assert policy.expected
+    assert policy.discount == PRICING.without_history.share
