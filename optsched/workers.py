@@ -174,10 +174,10 @@ def _quota(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgr
 
 def _group(own: Path, controller: str) -> str:
     """Of a table of a process's groups (``number:controllers:/path`` a line) the one of a controller; version 2 names none."""
-    with suppress(OSError, ValueError):
-        for line in own.read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controller in controllers.split(","):
+    with suppress(OSError):
+        for line in own.read_text(errors="surrogateescape").splitlines():
+            _, controllers, path = (*line.split(":", 2), "", "", "")[:3]
+            if path and controller in controllers.split(",") and ".." not in path.split("/"):  # .. is outside what can be seen
                 return path.strip("/")
     return ""
 

@@ -38,6 +38,8 @@ def test_the_quota_of_a_container(tmp_path: Path, files: dict[str, str], cores: 
         ("0::/system.slice/one.service\n", {"system.slice/one.service/cpu.max": "200000 100000\n"}, 2),
         ("0::/a.slice/b.scope\n", {"a.slice/cpu.max": "300000 100000\n", "a.slice/b.scope/cpu.max": "max 100000\n"}, 3),
         ("0::/a/b\n", {"a/cpu.max": "100000 100000\n", "a/b/cpu.max": "400000 100000\n"}, 1),
+        ("\nno group\n0::/a\n", {"a/cpu.max": "200000 100000\n"}, 2),
+        ("0::/../a\n", {"../a/cpu.max": "100000 100000\n", "cpu.max": "200000 100000\n"}, 2),
         ("0::/a\n", {"other/cpu.max": "100000 100000\n"}, None),
         (
             "4:memory:/m\n2:cpu,cpuacct:/job_7/step\n0::/\n",

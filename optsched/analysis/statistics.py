@@ -114,6 +114,9 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     -------
     None for fewer than three instances.
     """
+    from scipy.stats import norm  # here: beside Pyomo it takes a second to load
+    from scipy.stats import t as student
+
     table = np.atleast_2d(values)
     runs, count = table.shape
     if count < LEAST:
@@ -122,9 +125,6 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     drawn = rng.integers(count, size=(resamples, count))
     by_instance = table[rng.integers(runs, size=(resamples, runs))].mean(axis=1)
     low, high = np.quantile(np.take_along_axis(by_instance, drawn, axis=1).mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    from scipy.stats import norm  # here: it takes half a second to load
-    from scipy.stats import t as student
-
     mean = float(table.mean())
     wider = float(student.ppf((1 + LEVEL) / 2, count - 1) / norm.ppf((1 + LEVEL) / 2) * np.sqrt(count / (count - 1)))
     return mean - wider * (mean - float(low)), mean + wider * (float(high) - mean)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,14 +87,19 @@ def _json(table: pd.DataFrame) -> bytes:
 
 def records(table: pd.DataFrame, indent: int | None = None) -> str:
     """A JSON list of an object a row, null for what is not known; numbers have all their digits."""
-    rows = [{name: _known(value) for name, value in row.items()} for row in table.to_dict("records")]
-    return json.dumps(rows, indent=indent)
+    return json.dumps(_known(table.to_dict("records")), indent=indent, allow_nan=False, default=str)
 
 
 def _known(value: object) -> object:
     import pandas as pd
 
-    missing = value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value))
+    if isinstance(value, Mapping):
+        return {str(name): _known(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(part) for part in value]
+    if hasattr(value, "tolist"):  # of NumPy
+        return _known(value.tolist())
+    missing = value is pd.NA or value is pd.NaT or (isinstance(value, float) and not math.isfinite(value))
     return None if missing else value
 
 

@@ -69,10 +69,9 @@ class Data(BaseModel):
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy with some fields replaced (not validated); cached columns and hashes are not carried over."""
         copied = super().model_copy(update=update, deep=deep)
-        fields = type(self).__pydantic_fields__
-        if len(copied.__dict__) > len(fields):
-            for name in copied.__dict__.keys() - fields.keys():
-                del copied.__dict__[name]
+        cached = copied.__dict__.keys() - type(self).__pydantic_fields__.keys()
+        for name in cached:
+            del copied.__dict__[name]
         return copied
 
 

@@ -154,8 +154,8 @@ def replay(
         raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
     if period_s is not None and not SHORTEST_S <= period_s < float("inf"):
         raise OptschedError(f"period must be a number of seconds from {SHORTEST_S:g} on, got {period_s}")
-    if every < 1:
-        raise OptschedError(f"every is how many decisions lie between checkpoints, at least 1, got {every}")
+    if not isinstance(every, int) or every < 1:
+        raise OptschedError(f"every is how many decisions lie between checkpoints, at least 1, got {every!r}")
     if resume and checkpoint is None:
         raise OptschedError("resume goes with the folder of a checkpoint")
     if checkpoint is not None and not isinstance(acting, Lasting):

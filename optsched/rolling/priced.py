@@ -29,7 +29,7 @@ from optsched.schedules.base import S
 
 SCENARIOS = 6  # futures at least
 ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where they have fewer
-ITERATIONS = 200  # of the dual at first
+ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
@@ -39,18 +39,18 @@ J = TypeVar("J", bound=SlottedJob)
 
 
 @dataclass(frozen=True)
-class Trust:
-    """How far prices of sampled futures count, and how they are renewed.
+class PriceUse:
+    """How prices of sampled futures are renewed, and how far they count: those of few samples are too sure.
 
     Attributes
     ----------
     share
-        Of the prices counts at most: those of few samples are too sure.
+        Which part of the prices counts.
     doubt
-        How much less where futures hold few jobs at a time: how many times the coefficient of variation of a slot's load is
-        added to 1, by which the share is divided.
+        How much less where futures hold few jobs at a time: so many times the coefficient of variation of their load is added
+        to 1, by which the share is divided.
     every_s, iterations
-        How often prices are renewed, and the dual's iterations from those of last time.
+        How often prices are renewed, and the dual's iterations from those of last time; `ITERATIONS` for an hour or more.
     """
 
     share: float
@@ -76,7 +76,7 @@ class BidPricing(Generic[I, S, J]):
     most_scenarios
         Futures that are drawn where they have few jobs.
     without_history, with_history
-        How its prices are made and believed.
+        What its prices are used for, where nothing is known of other days and where something is.
     """
 
     instance: type[I]
@@ -85,8 +85,8 @@ class BidPricing(Generic[I, S, J]):
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
     resubmit: Callable[[J, int], dict[str, object]]
     most_scenarios: int
-    without_history: Trust
-    with_history: Trust
+    without_history: PriceUse
+    with_history: PriceUse
 
 
 class Memory(Data):
@@ -145,7 +145,7 @@ class BidPricePolicy(Generic[I, S, J]):
         settings.allow("rolling", "history", "replan_s")
         self.pricing, self.settings, past = pricing, settings, settings.past(pricing.instance)
         self.past = None if past is None else pricing.slotted(past)
-        self.trust = pricing.without_history if past is None else pricing.with_history
+        self.use = pricing.without_history if past is None else pricing.with_history
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -155,7 +155,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
-        self.discount = self.trust.share
+        self.discount = self._counted(None)
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
@@ -164,7 +164,7 @@ class BidPricePolicy(Generic[I, S, J]):
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
         self._observe(known)
-        every = max(1, round((self.settings.replan_s or self.trust.every_s) / known.slot_s))
+        every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every:
             self._price(snapshot, known)
         assert self.prices is not None
@@ -228,7 +228,7 @@ class BidPricePolicy(Generic[I, S, J]):
         kept = recalled(Memory, state)
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
-        self.discount = self.discount if kept.discount is None else kept.discount
+        self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
@@ -259,14 +259,21 @@ class BidPricePolicy(Generic[I, S, J]):
         program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
-        if self.expected:
-            self.discount = self.trust.share / (1.0 + self.trust.doubt * _variation(program, drawn_jobs, every / len(drawn)))
+        self.discount = self._counted(_variation(program, drawn_jobs, every / len(drawn)) if self.use.doubt else None)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]
-        iterations = ITERATIONS if start is None else self.trust.iterations
-        self.prices = solve_dual(weighed, iterations=iterations, start=start).prices
+        hours = (now - self.priced_at) * known.slot_s / 3600
+        again = max(self.use.iterations, min(ITERATIONS[1], round(ITERATIONS[1] * hours)))
+        self.prices = solve_dual(weighed, iterations=ITERATIONS[0] if start is None else again, start=start).prices
         self.priced_at = now
+
+    def _counted(self, variation: float | None) -> float:
+        """The share of prices that counts, by how much the load of the futures varies; None where that is not known."""
+        use = self.use
+        if not use.doubt:
+            return use.share
+        return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
 
 
 def _nth(ranges: list[range], n: int) -> int:
@@ -278,18 +285,24 @@ def _nth(ranges: list[range], n: int) -> int:
     raise IndexError(n)
 
 
-def _variation(program: TimeIndexedProblem, drawn: Bools, share: float) -> float:
-    """Coefficient of variation of a slot's load, where jobs come by themselves (a compound Poisson process) and start at once.
+def _variation(program: TimeIndexedProblem, drawn: Bools, each: float) -> float | None:
+    """Of the load of all places its coefficient of variation, the mean over slots, by load; None where nobody comes.
+
+    As if jobs came independently of each other (a compound Poisson process) and started at once.
 
     Parameters
     ----------
+    program
+        Known and drawn jobs.
     drawn
-        Which jobs come, shape (J,). share : how many of one future each of them stands for.
+        Which jobs come, shape (J,).
+    each
+        How many jobs of one future a drawn one stands for.
     """
     first = np.flatnonzero(drawn[program.job] & (np.diff(program.job, prepend=-1) != 0))
-    mean = share * program.load(first).sum(axis=0)
-    variance = share * replace(program, demand=program.demand**2).load(first).sum(axis=0)
-    return float(np.sqrt(np.maximum(0.0, variance)).sum() / mean.sum()) if mean.sum() > 0 else 0.0
+    mean = each * program.load(first).sum(axis=0)
+    variance = each * replace(program, demand=program.demand**2).load(first).sum(axis=0)
+    return float(np.sqrt(variance).sum() / mean.sum()) if mean.sum() > 0 else None
 
 
 def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:

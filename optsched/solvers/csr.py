@@ -36,9 +36,9 @@ class CsrMatrix:
 
     @classmethod
     def at(cls, row: Ints, column: Ints, data: Floats, shape: tuple[int, int]) -> CsrMatrix:
-        """From terms anywhere, likewise."""
+        """From terms anywhere in that many rows and columns, likewise."""
         rows, columns = shape
-        cell, inverse = np.unique(row * max(columns, 1) + column, return_inverse=True)
+        cell, inverse = np.unique(row.astype(np.int64) * max(columns, 1) + column, return_inverse=True)
         summed = np.bincount(inverse, weights=data, minlength=len(cell))
         cell, summed = cell[summed != 0], summed[summed != 0]
         row, column = np.divmod(cell, max(columns, 1))
@@ -47,14 +47,14 @@ class CsrMatrix:
     @classmethod
     def stacked(cls, parts: Sequence[CsrMatrix]) -> CsrMatrix:
         """The rows of one after those of the other; at least one, all of as many columns."""
-        ends = np.cumsum([0, *(len(part.data) for part in parts)])
-        indptr = np.concatenate([[0], *(part.indptr[1:] + end for part, end in zip(parts, ends, strict=False))])
+        begins = np.cumsum([0, *(len(part.data) for part in parts[:-1])])
+        indptr = np.concatenate([[0], *(part.indptr[1:] + begin for part, begin in zip(parts, begins, strict=True))])
         indices, data = (np.concatenate([getattr(part, name) for part in parts]) for name in ("indices", "data"))
         return cls(indptr, indices, data, parts[0].columns)
 
     @classmethod
-    def own(cls, rows: int, columns: int) -> CsrMatrix:
-        """A row each with 1 in its own column."""
+    def identity(cls, rows: int, columns: int) -> CsrMatrix:
+        """A row each with 1 in the column of its number."""
         each = np.arange(rows)
         return cls(np.arange(rows + 1), each, np.ones(rows), columns)
 

@@ -6,6 +6,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -101,6 +102,13 @@ def test_a_table_keeps_all_digits() -> None:
     ]
     found = json.loads(records(pd.DataFrame(rows)))
     assert found == rows[:2] + [row | {"value": None} for row in rows[2:]]
+
+
+def test_a_table_with_what_a_plug_in_puts_there() -> None:
+    when = pd.Timestamp("2022-12-01")
+    table = pd.DataFrame({"a": [[1.0, math.nan], np.array([1, 2])], "b": [when, pd.NaT], "c": [{"x": math.inf}, np.int64(3)]})
+    found = json.loads(records(table))
+    assert found == [{"a": [1.0, None], "b": str(when), "c": {"x": None}}, {"a": [1, 2], "b": None, "c": 3}]
 
 
 def test_sweep_goes_on_and_exports(tmp_path: Path) -> None:

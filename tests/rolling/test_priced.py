@@ -64,7 +64,7 @@ def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bo
     snapshot = DeferrableInstance(
         name="one", slot_s=300, capacity=(1.0, 1.0), delay_penalty=1.0, overload_penalty=10.0, jobs=(job,)
     )
-    pricing = replace(PRICING, without_history=priced.Trust(0.5), with_history=priced.Trust(0.9))
+    pricing = replace(PRICING, without_history=priced.PriceUse(0.5), with_history=priced.PriceUse(0.9))
     policy = priced.BidPricePolicy(pricing, Settings(history=past))
     policy.prices, policy.expected = np.full((1, 2), 1.5), True
     assert bool(policy.decide(snapshot).starts) is taken
@@ -92,7 +92,7 @@ def test_variation_by_hand() -> None:
     alone = (math.sqrt(10) + 1) / 5
     assert priced._variation(program, drawn, 1.0) == pytest.approx(alone)
     assert priced._variation(program, drawn, 0.25) == pytest.approx(2 * alone)  # of four futures: a quarter of the jobs each
-    assert priced._variation(program, np.zeros(3, dtype=bool), 1.0) == 0.0
+    assert priced._variation(program, np.zeros(3, dtype=bool), 1.0) is None
 
 
 def test_a_history_of_few_jobs_is_doubted() -> None:
@@ -110,6 +110,43 @@ def test_a_history_of_few_jobs_is_doubted() -> None:
     assert 0 < shares[0] < 0.8 * shares[1] < 0.8
 
 
+def test_whoever_comes_too_late_leaves_known_jobs_their_room() -> None:
+    """Four slots are left, three known jobs want all of them, and jobs of the history last ten times as long."""
+    jobs = tuple(Job(id=f"j{n}", cores=1, duration=4, earliest=0, latest=0, submitted=0) for n in range(3))
+    now = DeferrableInstance(name="short", slot_s=300, capacity=(1.0,) * 4, delay_penalty=1.0, overload_penalty=10.0, jobs=jobs)
+    long = tuple(Job(id=f"l{n}", cores=1, duration=40, earliest=n, latest=n, submitted=n) for n in range(200))
+    past = now.model_copy(update={"name": "long", "capacity": (1.0,) * 300, "jobs": long})
+    policy = priced.BidPricePolicy(PRICING, Settings(history=past))
+    assert len(policy.decide(now).starts) == 1
+    assert policy.discount == PRICING.without_history.share
+
+
+def test_a_history_of_nobody_is_as_good_as_none() -> None:
+    snapshot = osdec(seed=3)
+    past = snapshot.model_copy(update={"jobs": ()})
+    for known in (snapshot.jobs[:1], snapshot.jobs):  # few options, and more than are planned exactly
+        policy = priced.BidPricePolicy(PRICING, Settings(history=past))
+        policy.decide(snapshot.model_copy(update={"jobs": known}))
+        assert policy.discount == PRICING.without_history.share
+
+
+@pytest.mark.parametrize(("replan_s", "iterations"), [(None, 20), (300.0, 20), (1800.0, 30), (3600.0, 60), (7200.0, 60)])
+def test_who_asks_less_often_iterates_as_much(replan_s: float | None, iterations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    solved = priced.solve_dual
+
+    def count(program: TimeIndexedProblem, **options: Any) -> Dual:
+        asked.append(options["iterations"])
+        return solved(program, **options)
+
+    monkeypatch.setattr(priced, "solve_dual", count)
+    instance = osdec(seed=2, jobs=30, horizon=60)
+    policy = priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1, jobs=30, horizon=60), replan_s=replan_s))
+    replay(instance, policy)
+    assert asked[0] == 200
+    assert asked[1] == iterations
+
+
 def test_a_memory_of_before_is_read() -> None:
     """States that do not say whether somebody was expected paid their prices."""
     policy = priced.BidPricePolicy(PRICING, Settings())
@@ -117,4 +154,6 @@ def test_a_memory_of_before_is_read() -> None:
     state = {name: value for name, value in policy.state().items() if name not in ("expected", "discount")}
     policy.restore(state)
     assert policy.expected
-    assert policy.discount == PRICING.without_history.share
+    informed = priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1)))
+    informed.restore(state)
+    assert informed.discount == PRICING.without_history.share  # what counted then

@@ -37,6 +37,6 @@ def test_stacked(one: list[tuple[int, int, int]], two: list[tuple[int, int, int]
     assert (found.toarray() == np.vstack([theirs(one), theirs(two), theirs(three)])).all()
 
 
-def test_own() -> None:
-    assert CsrMatrix.own(2, 3).toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert CsrMatrix.own(0, 3).shape == (0, 3)
+def test_identity() -> None:
+    assert CsrMatrix.identity(2, 3).toarray().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert CsrMatrix.identity(0, 3).shape == (0, 3)

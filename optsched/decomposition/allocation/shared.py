@@ -54,7 +54,7 @@ def raised(relaxed: SpreadRelaxation, iterations: int, spare: Callable[[], bool]
     cost, seconds = float(relaxed.never.mean()), float(room.mean())  # units of the program
     program = ColumnProgram(jobs, room.ravel() / seconds)
     own, shape = np.arange(jobs), (jobs, jobs + room.size)
-    program.add(relaxed.never / cost, CsrMatrix.own(*shape))
+    program.add(relaxed.never / cost, CsrMatrix.identity(*shape))
     trial = center
     for _ in range(iterations):
         if spare is not None and not spare():

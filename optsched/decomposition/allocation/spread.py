@@ -93,7 +93,7 @@ class SpreadRelaxation:
         charged = self.energy[:, None] + charged * self.gpus[:, None]  # of a way in a slot, a second, shape (C, T + 1)
         parts = [_Part(self, charged, slice(j, j + size)).best() for j in range(0, jobs, size)]
         if not parts:
-            return Spread(np.zeros(0), np.zeros(0), CsrMatrix.own(0, self.room.size))
+            return Spread(np.zeros(0), np.zeros(0), CsrMatrix.identity(0, self.room.size))
         usage = CsrMatrix.stacked([part.usage for part in parts])
         return Spread(np.concatenate([p.least for p in parts]), np.concatenate([p.cost for p in parts]), usage)
 

@@ -13,7 +13,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rl.trained import shipped
 from optsched.rolling.deferrable.agents import agent_policy
 from optsched.rolling.policy import Factory, ParametricFactory, heuristic_policy
-from optsched.rolling.priced import BidPricePolicy, BidPricing, Trust
+from optsched.rolling.priced import BidPricePolicy, BidPricing, PriceUse
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.slotted import itself
 from optsched.schedules.deferrable import DeferrableSchedule, Start
@@ -40,9 +40,9 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     most_scenarios=20,
-    without_history=Trust(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
+    without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
     # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200
-    with_history=Trust(share=1.0, doubt=3.0, every_s=900.0, iterations=20),
+    with_history=PriceUse(share=1.0, doubt=3.0, every_s=900.0, iterations=20),
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {

@@ -16,7 +16,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rl.trained import shipped
 from optsched.rolling.geo.agents import agent_policy
 from optsched.rolling.policy import Factory, ParametricFactory
-from optsched.rolling.priced import BidPricePolicy, BidPricing, Trust
+from optsched.rolling.priced import BidPricePolicy, BidPricing, PriceUse
 from optsched.rolling.slots import whole_slots
 from optsched.rolling.slotted import itself
 from optsched.schedules.geo import GeoSchedule, Start
@@ -48,8 +48,8 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     most_scenarios=6,  # more were no better
-    without_history=Trust(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
-    with_history=Trust(share=0.97),
+    without_history=PriceUse(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
+    with_history=PriceUse(share=0.97),
 )
 POLICIES: dict[str, Factory[GeoInstance, GeoSchedule]] = {"rolling": partial(BidPricePolicy, PRICING)}
 POLICIES |= {name: partial(agent_policy, name) for name in shipped("geo")}

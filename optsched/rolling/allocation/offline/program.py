@@ -113,7 +113,7 @@ class OrderedProgram:
         shape = (len(edges), none + self.last - self.first)
         columns = CsrMatrix.at(rows[inside], at[inside], values[inside], shape)
         self.program.add(self.late[edges] * self.second / self.cost, columns)
-        self.program.add(np.full(none, SHORT), CsrMatrix.own(none, none + self.last - self.first))
+        self.program.add(np.full(none, SHORT), CsrMatrix.identity(none, none + self.last - self.first))
 
     def _known(self) -> list[tuple[int, Subset]]:
         """What runs, and what has been of use in an interval or near it."""
