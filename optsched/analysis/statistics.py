@@ -114,13 +114,13 @@ def interval(values: Floats, resamples: int = RESAMPLES, seed: int = 0) -> tuple
     -------
     None for fewer than three instances.
     """
-    from scipy.stats import norm  # here: beside Pyomo it takes a second to load
-    from scipy.stats import t as student
-
     table = np.atleast_2d(values)
     runs, count = table.shape
     if count < LEAST:
         return None
+    from scipy.stats import norm  # here: beside Pyomo it takes a second to load, and few tables have intervals
+    from scipy.stats import t as student
+
     rng = np.random.default_rng(seed)
     drawn = rng.integers(count, size=(resamples, count))
     by_instance = table[rng.integers(runs, size=(resamples, runs))].mean(axis=1)

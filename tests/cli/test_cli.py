@@ -135,7 +135,7 @@ def test_start_from_a_result(examples: Path, tmp_path: Path) -> None:
         (["export", "{geo}", "x.nl"], "the name must end in .mps or .lp"),
         (["schema", "weather"], "no family 'weather'"),
         (["generate", "andreas-1", "--nodes", "0"], "nodes and jobs must be at least 1"),
-        (["generate", "masac", "--days", "nan"], "days at least a minute"),
+        (["generate", "masac", "--days", "nan"], "days from a minute"),
         (["generate", "masac", "--gpu-power-kw", "-1"], "gpu_power_kw: must be greater than or equal to 0, got -1"),
         (["generate", "masac", "--trace", "no.csv"], "no.csv: no such file"),
         (["generate", "osdec", "-o", "x.csv"], "ends in .json or .json.gz"),
