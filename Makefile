@@ -47,7 +47,7 @@ types: $(VENV)/.dev
 notebooks: $(VENV)/.notebooks  ## run them; what they show goes to out/notebooks
 	$(BIN)/python notebooks/run.py --workers 2
 
-reproduce: $(VENV)/.dev $(if $(FULL),notebooks)  ## published figures made anew, those that take two minutes in all; FULL=1: all, notebooks too, six and a half hours on one core
+reproduce: $(VENV)/.dev $(if $(FULL),notebooks)  ## published figures made anew, those that take two minutes in all; FULL=1: all, notebooks too, seven hours on one core
 	$(BIN)/python benchmarks/reproduce.py $(if $(FULL),--full)
 
 site: $(VENV)/.docs  ## the documentation, warnings are errors; into out/site
