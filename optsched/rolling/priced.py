@@ -32,7 +32,6 @@ ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where th
 ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
-MOST_DRAWN = 20_000  # jobs of all futures together: of more, every second or third stands for its like
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 J = TypeVar("J", bound=SlottedJob)
@@ -51,12 +50,15 @@ class PriceUse:
         to 1, by which the share is divided.
     every_s, iterations
         How often prices are renewed, and the dual's iterations from those of last time; `ITERATIONS` for an hour or more.
+    most_drawn
+        Jobs of all futures together: of more, every second or third stands for its like.
     """
 
     share: float
     doubt: float = 0.0
     every_s: float = 3600.0
     iterations: int = 60
+    most_drawn: int = 20_000
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class BidPricePolicy(Generic[I, S, J]):
         while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
             count += sum(len(came) for _, came in drawn[-1])
-        every = max(1, -(-count // MOST_DRAWN))
+        every = max(1, -(-count // self.use.most_drawn))
         for k, future in enumerate(drawn):
             for nth, (begins, came) in enumerate(future):
                 for after, job in came[(k + nth) % every :: every]:

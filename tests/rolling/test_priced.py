@@ -37,8 +37,8 @@ def test_a_thinned_future_asks_for_as_much(every: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(priced, "solve_dual", weigh)
     whole = priced.BidPricePolicy(PRICING, Settings(history=past))
     whole.decide(snapshot)
-    monkeypatch.setattr(priced, "MOST_DRAWN", looked_at[0] // every + 1)
-    thinned = priced.BidPricePolicy(PRICING, Settings(history=past))
+    fewer = replace(PRICING, with_history=replace(PRICING.with_history, most_drawn=looked_at[0] // every + 1))
+    thinned = priced.BidPricePolicy(fewer, Settings(history=past))
     thinned.decide(snapshot)
     assert looked_at[1] < 1.3 * looked_at[0] / every
     assert asked[1] == pytest.approx(asked[0], rel=0.15)
