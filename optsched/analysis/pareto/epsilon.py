@@ -156,12 +156,7 @@ class EpsilonConstraint:
         unit, matrix = WIDE / self.unit[axis], form.matrix
         row = self.costs[axis] * unit
         used = np.flatnonzero(row)
-        taller = CsrMatrix(
-            np.append(matrix.indptr, matrix.indptr[-1] + len(used)),
-            np.concatenate([matrix.indices, used]),
-            np.concatenate([matrix.data, row[used]]),
-            matrix.columns,
-        )
+        taller = CsrMatrix.stacked([matrix, CsrMatrix(np.array([0, len(used)]), used, row[used], matrix.columns)])
         most = (limit - self.offsets[axis] + LOOSE * self.unit[axis]) * unit
         return replace(
             form,
