@@ -41,8 +41,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: $(VENV)/.dev  ## of the package, and what a type checker knows of solve and replay
 	$(BIN)/mypy
+	$(BIN)/mypy --warn-unused-ignores tests/api/typed.py
 
 notebooks: $(VENV)/.notebooks  ## run them; what they show goes to out/notebooks
 	$(BIN)/python notebooks/run.py --workers 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,18 @@ from optsched.result import certified, load_result
 from tests.oracle import tiny
 
 
+@cache
+def proven(instance: Path) -> str:
+    """Its result as JSON, once for all tests."""
+    return json.dumps(optsched.solve(optsched.load(instance)).to_json())
+
+
 @pytest.fixture(params=["armida-snapshot", "deferrable-small", "geo-small"])
 def solved(request: pytest.FixtureRequest, examples: Path, tmp_path: Path) -> tuple[Any, dict[str, Any], Path]:
     """An instance, its result as JSON, and where to write a changed one."""
-    instance = optsched.load(examples / f"{request.param}.json")
-    path = tmp_path / "r.json"
-    optsched.solve(instance).save(path)
-    return instance, json.loads(path.read_text()), path
+    file, path = examples / f"{request.param}.json", tmp_path / "r.json"
+    path.write_text(proven(file))
+    return optsched.load(file), json.loads(path.read_text()), path
 
 
 def rules(instance: Any, data: dict[str, Any], path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read by mypy, not run: what a type checker knows of instances, schedules and results (see test_types.py)."""
+"""Read by mypy, not run: what a type checker knows of instances, schedules and results (`make types`)."""
 
 from __future__ import annotations
 

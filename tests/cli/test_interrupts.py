@@ -300,9 +300,9 @@ def test_interrupted_is_a_keyboard_interrupt_with_what_happened(examples: Path) 
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (["solve", "geo-small.json", "--method", "exact"], "-o"),
-        (["replay", "geo-small.json", "--policy", "greedy"], "-o"),
-        (["replay", "geo-small.json", "--policy", "greedy"], "--log"),
+        (["solve", "deferrable-small.json", "--method", "greedy"], "-o"),
+        (["replay", "deferrable-small.json", "--policy", "fifo"], "-o"),
+        (["replay", "deferrable-small.json", "--policy", "fifo"], "--log"),
     ],
 )
 def test_devices_and_pipes_are_written_through(examples: Path, tmp_path: Path, words: list[str], option: str) -> None:

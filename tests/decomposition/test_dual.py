@@ -20,7 +20,7 @@ from optsched.rolling.policy import policies
 from optsched.schedules.allocation import AllocationHistory, Run, check, evaluate
 from tests.oracle import brute, tiny
 
-SEEDS = {"deferrable": range(200), "geo": range(100)}
+SEEDS = {"deferrable": range(100), "geo": range(50)}
 
 
 @cache

@@ -22,7 +22,7 @@ from tests.oracle import tiny
 from tests.parts import parts
 
 FAMILIES = ("deferrable", "geo")
-FAST, ALL, CHUNK = 30, 1000, 50
+FAST, ALL, CHUNK = 15, 1000, 50
 
 
 def gap_to_optimum(instance: Instance, where: Any) -> float:

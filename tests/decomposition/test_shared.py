@@ -223,7 +223,9 @@ def test_the_work_found_costs_what_is_proven() -> None:
         assert (paid >= found.least * (1 - 1e-9)).all()
 
 
-@pytest.mark.parametrize(("rate", "policy"), [("high", "priced"), ("mixed", "fifo"), ("mixed", "rolling")])
+@pytest.mark.parametrize(
+    ("rate", "policy"), [("high", "priced"), ("mixed", "fifo"), pytest.param("mixed", "rolling", marks=pytest.mark.slow)]
+)
 def test_replays_stay_above_it(policy: str, rate: Any) -> None:
     """Of a crowded cluster, where it proves far more than that jobs are alone."""
     instance = andreas(1, 2, rate=rate, seed=5)

@@ -47,7 +47,7 @@ def optimum(program: TimeIndexedProblem) -> float:
 def test_bounds_hold_and_are_no_worse_than_without_steps(price: float | None) -> None:
     rng = np.random.default_rng(5)
     closer = 0
-    for _ in range(150):
+    for _ in range(60):
         program = drawn(rng, price)
         top = program.value.max() if price is None else price
         for prices in (
@@ -61,7 +61,7 @@ def test_bounds_hold_and_are_no_worse_than_without_steps(price: float | None) ->
             other = float((prices * program.capacity).sum())
             assert float(program.rent(prices).sum()) <= other + 1e-9
             closer += float(program.rent(prices).sum()) < other - 0.01
-    assert closer > 50
+    assert closer > 20
 
 
 @pytest.mark.parametrize("price", [None, 2.0])

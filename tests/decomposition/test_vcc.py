@@ -383,7 +383,7 @@ def test_corridors_hold_the_staircase() -> None:
 
 def test_slopes_are_supergradients() -> None:
     """No bound is above the plane through another one, of each relaxation."""
-    for seed in range(20):
+    for seed in range(4):
         instance = vcc(days=2, jobs=160, load=0.9, seed=seed)
         relaxed = StaircaseRelaxation(instance, fits=True)
         rng, slots = np.random.default_rng(seed), instance.horizon

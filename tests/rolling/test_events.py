@@ -299,7 +299,7 @@ def holds(family: str, policy: str, seed: int) -> None:
 OWN = [(family, name) for family in FEW for name in policies(family) if not name.startswith("rolling:")]
 
 
-@pytest.mark.parametrize(("family", "policy"), OWN[::2])  # the slow tests have all
+@pytest.mark.parametrize(("family", "policy"), OWN[::3])  # the slow tests have all
 def test_every_policy_lives_with_events(family: str, policy: str) -> None:
     holds(family, policy, 1)
 

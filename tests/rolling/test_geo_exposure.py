@@ -68,7 +68,13 @@ def test_the_largest_are_remembered() -> None:
 
 @pytest.mark.parametrize(
     ("scenario", "number", "harmful"),
-    [("small", 301, Worst), ("small", 1001, Away), ("small", 1001, Never), ("many", 303, Away), ("many", 302, Agents)],
+    [
+        ("small", 301, Worst),
+        pytest.param("small", 1001, Away, marks=pytest.mark.slow),
+        ("small", 1001, Never),
+        ("many", 303, Away),
+        pytest.param("many", 302, Agents, marks=pytest.mark.slow),
+    ],
 )
 def test_who_is_made_to_do_harm_is_stopped(scenario: str, number: int, harmful: type[Agents]) -> None:
     """Cases cut to their first jobs, in which a guard that asks for less loses up to 2 %; bare it loses all that there is."""

@@ -61,7 +61,7 @@ def test_the_account_is_the_referees(seed: int) -> None:
     assert account.spent == pytest.approx(told["carbon"] - fixed + told["delay"] + told["daily"], rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_the_account_is_the_queue(seed: int) -> None:
     """Whom a cap just too small holds back waits in the account too."""
     simulator, guarded, held = VccSimulator(vcc(days=4, jobs=200, load=0.3, seed=seed)), GuardedAgent(always(0.3)), 0
@@ -360,17 +360,17 @@ def test_in_the_first_hours_the_rule_decides() -> None:
         simulator.apply(decision)
 
 
+@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 @pytest.mark.parametrize(("cap", "load"), [(0.02, 0.15), (0.3, 0.9), (0.0, 0.9)])
-def test_no_agent_is_far_behind_its_rule(cap: float, load: float) -> None:
+def test_no_agent_is_far_behind_its_rule(cap: float, load: float, seed: int) -> None:
     """Not even one that lets nothing run; and with its guard off it is."""
-    for seed in SEEDS:
-        instance = vcc(days=5, jobs=500, load=load, seed=seed)
-        rule = replay(instance, "uncapped").objective
-        guarded = GuardedAgent(always(cap))
-        assert rule is not None
-        held = replay(instance, guarded).objective
-        assert held is not None
-        assert held <= rule * (1 + FEW)
+    instance = vcc(days=5, jobs=500, load=load, seed=seed)
+    rule = replay(instance, "uncapped").objective
+    guarded = GuardedAgent(always(cap))
+    assert rule is not None
+    held = replay(instance, guarded).objective
+    assert held is not None
+    assert held <= rule * (1 + FEW)
 
 
 def test_a_bare_agent_is_far_behind() -> None:
@@ -415,7 +415,7 @@ def test_where_jobs_are_evicted_the_rule_decides() -> None:
     assert replay(instance, GuardedAgent(always(0.1))).objective == replay(instance, "uncapped").objective
 
 
-@pytest.mark.parametrize("stop", [5, 30, 50])
+@pytest.mark.parametrize("stop", [5, 50])
 def test_a_guarded_agent_goes_on_where_it_was(tmp_path: Path, stop: int) -> None:
     """Killed after so many decisions, it decides the rest alike."""
     instance = vcc(days=3, jobs=200, load=0.3, seed=SEEDS[0])

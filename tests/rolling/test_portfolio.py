@@ -100,13 +100,12 @@ def test_calm_makes_arrivals_rare() -> None:
 
 def test_moving_that_costs_much_is_left_alone() -> None:
     """Rules that keep what runs are in the portfolio then, and lanes know what moving loses."""
-    for seed in range(2):
-        instance = andreas(1, 3, jobs=12, seed=seed).model_copy(update={"migration_cost_s": 3000.0})
-        ours, rule = replay(instance, "rolling"), replay(instance, "priced")
-        assert ours.options["figures"]["migrations"] < 0.5 * rule.options["figures"]["migrations"]
-        assert ours.objective is not None
-        assert rule.objective is not None
-        assert ours.objective < 0.5 * rule.objective
+    instance = andreas(1, 3, jobs=12, seed=0).model_copy(update={"migration_cost_s": 3000.0})
+    ours, rule = replay(instance, "rolling"), replay(instance, "priced")
+    assert ours.options["figures"]["migrations"] < 0.5 * rule.options["figures"]["migrations"]
+    assert ours.objective is not None
+    assert rule.objective is not None
+    assert ours.objective < 0.5 * rule.objective
     assert all(rule.keeps for rule in KEEPING)
 
 

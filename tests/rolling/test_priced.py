@@ -15,7 +15,7 @@ from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling import priced
 from optsched.rolling.deferrable.policies import PRICING
-from optsched.rolling.loop import replay
+from optsched.rolling.loop import Interrupted, replay
 from optsched.rolling.policy import Settings
 from tests.oracle import brute, tiny
 
@@ -138,14 +138,16 @@ def test_who_asks_less_often_iterates_as_much(replan_s: float | None, iterations
 
     def count(program: TimeIndexedProblem, **options: Any) -> Dual:
         asked.append(options["iterations"])
+        if len(asked) == 2:
+            raise KeyboardInterrupt
         return solved(program, **options)
 
     monkeypatch.setattr(priced, "solve_dual", count)
     instance = osdec(seed=2, jobs=30, horizon=60)
     policy = priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1, jobs=30, horizon=60), replan_s=replan_s))
-    replay(instance, policy)
-    assert asked[0] == 200
-    assert asked[1] == iterations
+    with pytest.raises(Interrupted):
+        replay(instance, policy)
+    assert asked == [200, iterations]
 
 
 def test_a_memory_of_before_is_read() -> None:

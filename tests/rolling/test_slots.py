@@ -187,7 +187,7 @@ def limits(family: str, seed: int) -> tuple[float, float]:
 @pytest.mark.parametrize(("family", "policy"), BEHIND)
 def test_no_policy_beats_the_optimum(family: str, policy: str) -> None:
     """Whoever knows everything does at least as well; and no policy of the house needs to be rescued."""
-    for seed in range(6):
+    for seed in range(4):
         instance = tiny.TINY[family](seed)
         result = replay(instance, policy, seed=seed)
         assert check(instance, result.best) == []

@@ -147,7 +147,7 @@ def test_good_options_are_used(examples: Path, name: str, options: dict[str, str
 
 @pytest.mark.parametrize("family", tiny.TINY)
 def test_pdlp_bounds_and_the_greedy_schedules(family: str) -> None:
-    for seed in range(40):
+    for seed in range(20):
         instance = tiny.TINY[family](seed)
         result, best = optsched.solve(instance, backend="pdlp"), optsched.solve(instance).objective
         assert result.proof is None or result.proof.kind in ("duals", "sign")
