@@ -99,10 +99,10 @@ def test_bounds_and_schedules_are_on_the_right_sides(family: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_shards")
-@pytest.mark.parametrize("first", parts(range(0, 1000, 200), in_ci=1))
+@pytest.mark.parametrize("first", parts(range(0, 1000, 100), in_ci=1))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_thousand_by_shards(family: str, first: int) -> None:
-    for seed in range(first, first + 200):
+    for seed in range(first, first + 100):
         instance = tiny.TINY[family](seed)
         result = optsched.solve(instance, "decomposition", options={"iterations": 1})
         assert result.bound is not None

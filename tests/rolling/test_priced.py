@@ -17,6 +17,8 @@ from optsched.rolling import priced
 from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.loop import Interrupted, replay
 from optsched.rolling.policy import Settings
+from optsched.rolling.priced import PriceUse
+from optsched.schedules.deferrable import DeferrableSchedule
 from tests.oracle import brute, tiny
 
 
@@ -64,7 +66,7 @@ def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bo
     snapshot = DeferrableInstance(
         name="one", slot_s=300, capacity=(1.0, 1.0), delay_penalty=1.0, overload_penalty=10.0, jobs=(job,)
     )
-    pricing = replace(PRICING, without_history=priced.PriceUse(0.5), with_history=priced.PriceUse(0.9))
+    pricing = replace(PRICING, without_history=PriceUse(0.5), with_history=PriceUse(0.9))
     policy = priced.BidPricePolicy(pricing, Settings(history=past))
     policy.prices, policy.expected = np.full((1, 2), 1.5), True
     assert bool(policy.decide(snapshot).starts) is taken
@@ -108,6 +110,32 @@ def test_a_history_of_few_jobs_is_doubted() -> None:
         again.restore(policy.state())
         assert again.discount == policy.discount
     assert 0 < shares[0] < 0.8 * shares[1] < 0.8
+
+
+@pytest.mark.parametrize(
+    ("variation", "hours", "counted"),
+    [(0.0, 0, 0.5), (0.0, 6, 0.75), (0.0, 18, 0.875), (1.0, 6, 0.375), (1.0, 10**9, 0.25), (None, 18, 0.5)],
+)
+def test_prices_count_as_futures_say_once_hours_were_seen(variation: float | None, hours: int, counted: float) -> None:
+    assert PriceUse(0.5, after=6.0).counted(variation, hours) == pytest.approx(counted)
+    assert PriceUse(0.95).counted(variation, hours) == 0.95
+
+
+def test_hours_seen_are_counted() -> None:
+    """A day that begins with nothing known: at first half of the prices counts, then what its own hours say, bit by bit."""
+    rows: list[float] = []
+
+    class Watched(priced.BidPricePolicy[DeferrableInstance, DeferrableSchedule, Job]):
+        def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
+            found = super().decide(snapshot)
+            rows.append(self.discount)
+            return found
+
+    steady = replace(PRICING, without_history=replace(PRICING.without_history, doubt=0.0))
+    replay(osdec(seed=4, jobs=60, horizon=60), Watched(steady, Settings()))
+    assert rows[0] == 0.5
+    assert rows[24] == pytest.approx((6 * 0.5 + 2) / 8)
+    assert rows[36] == pytest.approx((6 * 0.5 + 3) / 9)
 
 
 def test_whoever_comes_too_late_leaves_known_jobs_their_room() -> None:
