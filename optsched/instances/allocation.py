@@ -273,6 +273,8 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
 
         Jobs with equal signatures and nodes of one class are interchangeable, so a small flow stands for the matching.
         """
+        if self.runnable.all() and len(self.nodes) <= len(self.known_jobs):  # as nearly always: every node has a job
+            return {(True,) * len(self.node_classes): {k: len(c.nodes) for k, c in enumerate(self.node_classes)}}
         import networkx as nx  # here: it takes 0.2 s to load
 
         signatures = Counter(map(tuple, self.runnable.tolist()))

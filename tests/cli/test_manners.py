@@ -55,7 +55,7 @@ def test_help_loads_nothing_that_takes_time(words: list[str]) -> None:
         ["compare", "instances/vcc-small.json", "--methods", "greedy", "--policies", "uncapped"],
     ],
 )
-def test_usual_commands_load_no_scipy(words: list[str]) -> None:
+def test_usual_commands_load_little(words: list[str]) -> None:
     """Beside Pyomo it costs more than all else that a small command does; so does what draws pictures."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "optsched", *words], capture_output=True, text=True, check=True
@@ -63,6 +63,7 @@ def test_usual_commands_load_no_scipy(words: list[str]) -> None:
     loaded = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert "numpy" in loaded
     assert not {"scipy", "matplotlib"} & loaded
+    assert "networkx" not in loaded or "geo" in words[1]  # which has paths
 
 
 @pytest.mark.parametrize("words", [[], ["generate"], ["import"], ["train"], ["solve"], ["check"], ["validate"], ["export"]])
