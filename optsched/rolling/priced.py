@@ -48,8 +48,8 @@ class PriceUse:
     after
         Hours seen, after which what futures say of it counts as much as `share`; None: it never counts.
     doubt
-        What futures say is 1, less where they hold few jobs at a time: divided by 1 and so many times the coefficient of
-        variation of their load.
+        With `after`: what futures say is 1, less where they hold few jobs at a time: divided by 1 and so many times the
+        coefficient of variation of their load.
     every_s, iterations
         How often prices are renewed, and the dual's iterations from those of last time; `ITERATIONS` for an hour or more.
     most_drawn
@@ -63,7 +63,7 @@ class PriceUse:
     iterations: int = 60
     most_drawn: int = 20_000
 
-    def counted(self, variation: float | None, hours: int) -> float:
+    def counted(self, variation: float | None, hours: float) -> float:
         """The part that counts, by how much the load of the futures varies (None: nobody comes) and the hours seen."""
         if self.after is None or variation is None:
             return self.share
@@ -268,10 +268,11 @@ class BidPricePolicy(Generic[I, S, J]):
                         jobs.append(job.model_copy(update=update))
         program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
-        self.expected = bool(drawn_jobs[program.job].any())  # those that come too late to run ask for nothing
+        self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
-        variation = _variation(program, drawn_jobs, every / len(drawn))
-        self.discount = self.use.counted(variation, sum(map(len, seen)))
+        if self.use.after is not None:
+            variation = _variation(program, drawn_jobs, every / len(drawn))
+            self.discount = self.use.counted(variation, sum(map(len, seen)) * arrivals.block * known.slot_s / 3600)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]

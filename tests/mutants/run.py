@@ -36,8 +36,20 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mutants.toml")
-COPIED = ("optsched", "tests", "instances", "docs", "benchmarks", "notebooks", "pyproject.toml", "README.md", "CHANGELOG.md")
+COPIED = (
+    "optsched",
+    "tests",
+    "instances",
+    "docs",
+    "benchmarks",
+    "notebooks",
+    "pyproject.toml",
+    "Makefile",
+    "README.md",
+    "CHANGELOG.md",
+)
 FAST = "not slow and not timing and not rl and not browser"
+WHOLE = ("--deselect", "tests/test_mutants.py")  # which sees any fault: its text is gone
 PASSED, FAILED = 0, 1  # pytest's exit codes; all others say that it could not run as asked
 ENDLESS_S = 900  # a fault that makes a loop endless is noticed by nobody else
 THEIRS = ("highspy", "hypothesis", "ortools.sat.python.cp_model", "pandas", "pyomo.environ", "pytest", "scipy.optimize")
@@ -60,11 +72,19 @@ class Mutant:
 
 
 @dataclass(frozen=True)
+class Killer:
+    """What is said of it, and the tests that must pass without the fault."""
+
+    name: str
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: the test that killed it, or None, and whether it was an expected one."""
+    """What became of a mutant: who killed it, or None, and whether they were expected to."""
 
     mutant: Mutant
-    killer: str | None
+    killer: Killer | None
     expected: bool
     seconds: float
     error: str = field(default="")
@@ -118,8 +138,8 @@ def environment(copied: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(copied), "OPTSCHED_DATA": data, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
-def outcome(copied: Path, tests: tuple[str, ...]) -> tuple[int, str]:
-    """Exit code and output of the tests in a copy, up to the first that fails.
+def outcome(copied: Path, tests: tuple[str, ...]) -> tuple[int, str] | None:
+    """Exit code and output of the tests in a copy, up to the first that fails; None if they do not end.
 
     In a fork of this process, which has imported what is not ours: as long again for every fault otherwise.
     """
@@ -134,15 +154,16 @@ def outcome(copied: Path, tests: tuple[str, ...]) -> tuple[int, str]:
         if ended:
             return os.waitstatus_to_exitcode(status), told.read_text(errors="replace")
         time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
+    os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return FAILED, f"FAILED {' '.join(tests)} does not end"
+    return None
 
 
 def _run(copied: Path, words: list[str], told: Path) -> NoReturn:
     """What ``python -m pytest`` does there."""
     code = 1
     try:
+        os.setsid()  # what it has started goes with it
         for stream, path, flags in ((0, os.devnull, os.O_RDONLY), (1, told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)):
             os.dup2(os.open(path, flags, 0o600), stream)
         os.dup2(1, 2)
@@ -150,6 +171,7 @@ def _run(copied: Path, words: list[str], told: Path) -> NoReturn:
         os.environ.update(environment(copied))
         sys.path[0] = str(copied)
         code = int(importlib.import_module("pytest").main(words))
+        threading._shutdown()  # type: ignore[attr-defined]  # a thread that was left running keeps a process, too
     finally:
         atexit._run_exitfuncs()
         sys.stdout.flush()
@@ -164,20 +186,23 @@ def is_the_copy(copied: Path) -> bool:
     return Path(told.strip()).is_relative_to(copied)
 
 
-def killer(copied: Path, tests: tuple[str, ...]) -> str | None:
-    """The first test that fails, or None.
+def killer(copied: Path, tests: tuple[str, ...]) -> Killer | None:
+    """The first test that fails, or None; all of them if they do not end.
 
     Raises
     ------
     Wrong : pytest could not run them.
     """
-    code, output = outcome(copied, tests)
+    told = outcome(copied, tests)
+    if told is None:
+        return Killer(f"{' '.join(tests)} does not end", tests)
+    code, output = told
     if code == PASSED:
         return None
     named = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
     if code != FAILED or named is None:
         raise Wrong(f"pytest ended with {code}:\n{output[-2000:]}")
-    return named[1]
+    return Killer(named[1], (named[1],))
 
 
 def write(path: Path, text: str) -> None:
@@ -196,7 +221,7 @@ def judge(mutant: Mutant, copied: Path, whole: bool) -> Verdict:
         found = killer(copied, mutant.tests)
         expected = found is not None
         if found is None and whole:
-            found = killer(copied, ())
+            found = killer(copied, WHOLE)
         return Verdict(mutant, found, expected, time.perf_counter() - began)
     except Wrong as error:
         return Verdict(mutant, None, False, time.perf_counter() - began, str(error))
@@ -211,10 +236,10 @@ def healthy(copied: Path, verdicts: list[Verdict]) -> None:
     ------
     Wrong : one of them fails.
     """
-    killers = tuple(sorted({v.killer for v in verdicts if v.killer and "::" in v.killer}))
+    killers = tuple(sorted({test for v in verdicts if v.killer for test in v.killer.tests}))
     found = killer(copied, killers) if killers else None
     if found is not None:
-        raise Wrong(f"{found} fails without any mutant")
+        raise Wrong(f"{found.name}: fails without any mutant")
 
 
 def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whole: bool) -> list[Verdict]:
@@ -262,7 +287,7 @@ def shown(verdicts: list[Verdict], mutants: list[Mutant]) -> Table:
     table = Table("mutant", "", "by", "s", title=f"{sum(v.killer is not None for v in verdicts)} of {len(verdicts)} killed")
     for v in verdicts:
         word = "killed" if v.expected else "killed, not by the expected" if v.killer else "SURVIVED"
-        table.add_row(v.mutant.name, word, v.killer or v.error, f"{v.seconds:.0f}")
+        table.add_row(v.mutant.name, word, v.killer.name if v.killer else v.error, f"{v.seconds:.0f}")
     for m in mutants:
         if m.equivalent:
             table.add_row(m.name, "equivalent", m.equivalent, "")
@@ -279,18 +304,20 @@ def main() -> int:
     given = parser.parse_args()
     mutants = [m for m in read(TABLE) if given.only in m.name or given.only in m.file]
     began = time.perf_counter()
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # read once, by who is imported first
+    folder = tempfile.mkdtemp()  # not one that a fork would clear away at its end
+    # read once, by who is imported first
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HYPOTHESIS_STORAGE_DIRECTORY": f"{folder}/hypothesis"}
     for name in THEIRS:
         importlib.import_module(name)
+    assert "optsched" not in sys.modules, "forks would test what is installed"
     gc.freeze()  # a fork's collections leave alone what it shares
-    folder = tempfile.mkdtemp()  # not one that a fork would clear away at its end
     try:
         verdicts = run(mutants, Path(folder).resolve(), given.jobs, given.at, not given.expected)
     except Wrong as error:
         Console(stderr=True).print(str(error), highlight=False, markup=False, soft_wrap=True)
         return 2
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
     console = Console(width=None if sys.stdout.isatty() else 200, markup=False)
     console.print(shown(verdicts, mutants))
     console.print(f"{time.perf_counter() - began:.0f} s")

@@ -176,9 +176,12 @@ def test_a_policy_that_was_ended_goes_on_from_its_last_state() -> None:
     assert kept.policy.seen == [0, 2]  # type: ignore[attr-defined]
 
 
+ALL = [(family, name) for family in tiny.TINY for name in policies(family)]
+
+
 @pytest.mark.parametrize(
     ("family", "policy"),
-    [(family, name) for family in tiny.TINY for name in list(policies(family))[::2]],
+    [pytest.param(*p, marks=pytest.mark.slow if nth % 2 and p[1] != "rolling" else ()) for nth, p in enumerate(ALL)],
 )
 def test_a_budget_that_is_kept_changes_nothing(family: str, policy: str) -> None:
     instance = tiny.TINY[family](3)

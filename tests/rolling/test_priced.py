@@ -121,9 +121,11 @@ def test_prices_count_as_futures_say_once_hours_were_seen(variation: float | Non
     assert PriceUse(0.95).counted(variation, hours) == 0.95
 
 
-def test_hours_seen_are_counted() -> None:
+@pytest.mark.parametrize("slot_s", [300.0, 7200.0])
+def test_hours_seen_are_counted(slot_s: float) -> None:
     """A day that begins with nothing known: at first half of the prices counts, then what its own hours say, bit by bit."""
     rows: list[float] = []
+    slots = round(3600 / slot_s) or 1  # an hour, or what is longer
 
     class Watched(priced.BidPricePolicy[DeferrableInstance, DeferrableSchedule, Job]):
         def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
@@ -132,10 +134,11 @@ def test_hours_seen_are_counted() -> None:
             return found
 
     steady = replace(PRICING, without_history=replace(PRICING.without_history, doubt=0.0))
-    replay(osdec(seed=4, jobs=60, horizon=60), Watched(steady, Settings()))
+    replay(osdec(seed=4, jobs=60, horizon=40, slot_s=slot_s), Watched(steady, Settings()))
     assert rows[0] == 0.5
-    assert rows[24] == pytest.approx((6 * 0.5 + 2) / 8)
-    assert rows[36] == pytest.approx((6 * 0.5 + 3) / 9)
+    for after in (2, 3):
+        hours = after * slots * slot_s / 3600
+        assert rows[after * slots] == pytest.approx((6 * 0.5 + hours) / (6 + hours))
 
 
 def test_whoever_comes_too_late_leaves_known_jobs_their_room() -> None:
@@ -146,6 +149,7 @@ def test_whoever_comes_too_late_leaves_known_jobs_their_room() -> None:
     past = now.model_copy(update={"name": "long", "capacity": (1.0,) * 300, "jobs": long})
     policy = priced.BidPricePolicy(PRICING, Settings(history=past))
     assert len(policy.decide(now).starts) == 1
+    assert not policy.expected
     assert policy.discount == PRICING.without_history.share
 
 
