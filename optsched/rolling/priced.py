@@ -44,12 +44,10 @@ class PriceUse:
     Attributes
     ----------
     share
-        Which part of the prices counts before anybody has been seen.
-    after
-        Hours seen, after which what futures say of it counts as much as `share`; None: it never counts.
+        Which part of the prices counts.
     doubt
-        With `after`: what futures say is 1, less where they hold few jobs at a time: divided by 1 and so many times the
-        coefficient of variation of their load.
+        How much less where futures hold few jobs at a time: so many times the coefficient of variation of their load is added
+        to 1, by which the share is divided.
     every_s, iterations
         How often prices are renewed, and the dual's iterations from those of last time; `ITERATIONS` for an hour or more.
     most_drawn
@@ -57,17 +55,10 @@ class PriceUse:
     """
 
     share: float
-    after: float | None = None
-    doubt: float = 3.0
+    doubt: float = 0.0
     every_s: float = 3600.0
     iterations: int = 60
     most_drawn: int = 20_000
-
-    def counted(self, variation: float | None, hours: float) -> float:
-        """The part that counts, by how much the load of the futures varies (None: nobody comes) and the hours seen."""
-        if self.after is None or variation is None:
-            return self.share
-        return (self.after * self.share + hours / (1.0 + self.doubt * variation)) / (self.after + hours)
 
 
 @dataclass(frozen=True)
@@ -166,7 +157,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
-        self.discount = self.use.share
+        self.discount = self._counted(None)
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
@@ -239,7 +230,7 @@ class BidPricePolicy(Generic[I, S, J]):
         kept = recalled(Memory, state)
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
-        self.discount = self.use.share if kept.discount is None else kept.discount
+        self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
@@ -270,9 +261,7 @@ class BidPricePolicy(Generic[I, S, J]):
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
-        if self.use.after is not None:
-            variation = _variation(program, drawn_jobs, every / len(drawn))
-            self.discount = self.use.counted(variation, sum(map(len, seen)) * arrivals.block * known.slot_s / 3600)
+        self.discount = self._counted(_variation(program, drawn_jobs, every / len(drawn)) if self.use.doubt else None)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]
@@ -280,6 +269,13 @@ class BidPricePolicy(Generic[I, S, J]):
         again = max(self.use.iterations, min(ITERATIONS[1], round(ITERATIONS[1] * hours)))
         self.prices = solve_dual(weighed, iterations=ITERATIONS[0] if start is None else again, start=start).prices
         self.priced_at = now
+
+    def _counted(self, variation: float | None) -> float:
+        """The share of prices that counts, by how much the load of the futures varies; None where that is not known."""
+        use = self.use
+        if not use.doubt:
+            return use.share
+        return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
 
 
 def _nth(ranges: list[range], n: int) -> int:

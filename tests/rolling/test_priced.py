@@ -18,7 +18,6 @@ from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.loop import Interrupted, replay
 from optsched.rolling.policy import Settings
 from optsched.rolling.priced import PriceUse
-from optsched.schedules.deferrable import DeferrableSchedule
 from tests.oracle import brute, tiny
 
 
@@ -110,35 +109,6 @@ def test_a_history_of_few_jobs_is_doubted() -> None:
         again.restore(policy.state())
         assert again.discount == policy.discount
     assert 0 < shares[0] < 0.8 * shares[1] < 0.8
-
-
-@pytest.mark.parametrize(
-    ("variation", "hours", "counted"),
-    [(0.0, 0, 0.5), (0.0, 6, 0.75), (0.0, 18, 0.875), (1.0, 6, 0.375), (1.0, 10**9, 0.25), (None, 18, 0.5)],
-)
-def test_prices_count_as_futures_say_once_hours_were_seen(variation: float | None, hours: int, counted: float) -> None:
-    assert PriceUse(0.5, after=6.0).counted(variation, hours) == pytest.approx(counted)
-    assert PriceUse(0.95).counted(variation, hours) == 0.95
-
-
-@pytest.mark.parametrize("slot_s", [300.0, 7200.0])
-def test_hours_seen_are_counted(slot_s: float) -> None:
-    """A day that begins with nothing known: at first half of the prices counts, then what its own hours say, bit by bit."""
-    rows: list[float] = []
-    slots = round(3600 / slot_s) or 1  # an hour, or what is longer
-
-    class Watched(priced.BidPricePolicy[DeferrableInstance, DeferrableSchedule, Job]):
-        def decide(self, snapshot: DeferrableInstance) -> DeferrableSchedule:
-            found = super().decide(snapshot)
-            rows.append(self.discount)
-            return found
-
-    steady = replace(PRICING, without_history=replace(PRICING.without_history, doubt=0.0))
-    replay(osdec(seed=4, jobs=60, horizon=40, slot_s=slot_s), Watched(steady, Settings()))
-    assert rows[0] == 0.5
-    for after in (2, 3):
-        hours = after * slots * slot_s / 3600
-        assert rows[after * slots] == pytest.approx((6 * 0.5 + hours) / (6 + hours))
 
 
 def test_whoever_comes_too_late_leaves_known_jobs_their_room() -> None:

@@ -33,9 +33,6 @@ def resubmit(job: Job, slot: int) -> dict[str, object]:
     return {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
 
 
-# most jobs are worth the same per core and slot: full prices of few samples would turn all away. What futures say is nine
-# tenths of them for 18,000 jobs in two days, a third to a half for 200
-LEARNT = PriceUse(share=0.5, after=6.0, every_s=900.0, iterations=20, most_drawn=10_000)
 PRICING = BidPricing(
     instance=DeferrableInstance,
     job=Job,
@@ -43,8 +40,9 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     most_scenarios=20,
-    without_history=LEARNT,
-    with_history=LEARNT,
+    without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
+    # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200
+    with_history=PriceUse(share=1.0, doubt=3.0, every_s=900.0, iterations=20, most_drawn=10_000),
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one
 POLICIES: dict[str, Factory[DeferrableInstance, DeferrableSchedule]] = {
