@@ -36,18 +36,6 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = Path(__file__).with_name("mutants.toml")
-COPIED = (
-    "optsched",
-    "tests",
-    "instances",
-    "docs",
-    "benchmarks",
-    "notebooks",
-    "pyproject.toml",
-    "Makefile",
-    "README.md",
-    "CHANGELOG.md",
-)
 FAST = "not slow and not timing and not rl and not browser"
 WHOLE = ("--deselect", "tests/test_mutants.py")  # which sees any fault: its text is gone
 PASSED, FAILED = 0, 1  # pytest's exit codes; all others say that it could not run as asked
@@ -119,17 +107,18 @@ def faults(mutants: list[Mutant], top: Path) -> Iterator[str]:
 
 
 def copy(to: Path, commit: str | None) -> None:
-    """The package, its tests and what they read."""
-    to.mkdir()
+    """A clone of the commit, or with what is edited and not committed."""
+    subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(to)], check=True)
     if commit is not None:
-        packed = subprocess.run(["git", "archive", commit, *COPIED], cwd=ROOT, capture_output=True, check=True)
-        subprocess.run(["tar", "-x"], cwd=to, input=packed.stdout, check=True)
+        subprocess.run(["git", "checkout", "--quiet", commit], cwd=to, check=True)
         return
-    for name in COPIED:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]:
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
+        else:
+            (to / name).unlink(missing_ok=True)
 
 
 def environment(copied: Path) -> dict[str, str]:
