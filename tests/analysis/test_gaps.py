@@ -95,6 +95,7 @@ def test_a_quick_bound_bounds_the_optimum(family: str) -> None:
             assert sign * (best.objective - bound.value) >= -1e-9 * max(1.0, abs(best.objective))
 
 
+@pytest.mark.slow
 def test_a_quick_bound_is_better_than_the_clairvoyant_one() -> None:
     from optsched.instances.generators import vcc
     from optsched.registry import family_of

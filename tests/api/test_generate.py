@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import click
 import pytest
@@ -15,14 +13,13 @@ import optsched
 from optsched.cli._options import asked
 from optsched.instances.generators.masac import masac
 from optsched.origins import Option, Origins, Scenario, scenarios
+from tests.cli.test_cli import run
 
 
 @pytest.mark.parametrize("scenario", scenarios())
 def test_python_and_the_command_line_generate_the_same(scenario: str) -> None:
     """With the defaults of both, which are told in two places: in the generator and in what the command asks for."""
-    done = subprocess.run(
-        [sys.executable, "-m", "optsched", "generate", scenario, "--seed", "3"], capture_output=True, check=True
-    )
+    done = run("generate", scenario, "--seed", "3")
     made = optsched.generate(scenario, seed=3)
     assert made == optsched.generate(scenario, seed=3)
     assert made != optsched.generate(scenario, seed=4)

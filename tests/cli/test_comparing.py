@@ -259,6 +259,7 @@ def test_a_method_of_one_family_among_several(examples: Path, tmp_path: Path) ->
     assert "no method 'no-such'" in one_line(run("compare", *files, "--methods", "greedy,no-such"))
 
 
+@pytest.mark.slow
 def test_proxies_and_what_was_realised_are_told_apart(examples: Path) -> None:
     words = "greedy: the proxy of a decision for the jobs that are known now"
     both = run("compare", str(examples / "armida.json"), "--methods", "greedy,offline-plan", "--policies", "fifo")

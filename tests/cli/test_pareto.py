@@ -75,6 +75,7 @@ def test_an_input_is_not_written_over(examples: Path, tmp_path: Path) -> None:
     assert mine.read_bytes() == (examples / "geo-small.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_interrupted_with_the_points_so_far(examples: Path, tmp_path: Path) -> None:
     made = tmp_path / "x.json"
     assert run("generate", "masac", "--jobs", "100", "--scale", "0.3", "-o", made).returncode == 0

@@ -76,6 +76,7 @@ class Always(Slow):
 """
 
 
+@pytest.mark.slow
 def test_who_is_out_of_time_is_marked(tmp_path: Path) -> None:
     """`+` where it was now and then, and the row ranks; `*` and last where nothing is the policy's own."""
     (tmp_path / "mine.py").write_text(POLICY)

@@ -17,7 +17,9 @@ AGENTS = [(problem, name) for problem in ("allocation", "deferrable", "geo") for
 WEIGHTS = Path(optsched.__file__).parent / "rl" / "weights"
 
 
-@pytest.mark.parametrize(("problem", "name"), AGENTS)
+@pytest.mark.parametrize(
+    ("problem", "name"), [pytest.param(*agent, marks=pytest.mark.slow if agent[0] == "geo" else ()) for agent in AGENTS]
+)
 def test_they_reproduce_their_recorded_score(problem: str, name: str) -> None:
     card = Trained.load(file_of(problem, name), *KINDS).card
     case = CASES[problem][0]

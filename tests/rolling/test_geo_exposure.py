@@ -71,7 +71,7 @@ def test_the_largest_are_remembered() -> None:
     [
         ("small", 301, Worst),
         pytest.param("small", 1001, Away, marks=pytest.mark.slow),
-        ("small", 1001, Never),
+        pytest.param("small", 1001, Never, marks=pytest.mark.slow),
         ("many", 303, Away),
         pytest.param("many", 302, Agents, marks=pytest.mark.slow),
     ],

@@ -146,7 +146,7 @@ def test_a_stale_lock_has_one_heir(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "lock").read_text())["host"] == socket.gethostname()
 
 
-@pytest.mark.parametrize("family", ["deferrable", "vcc"])
+@pytest.mark.parametrize("family", ["deferrable", pytest.param("vcc", marks=pytest.mark.slow)])
 def test_two_replays_in_one_folder(examples: Path, tmp_path: Path, family: str) -> None:
     """While the first is in the middle, the second is refused, whatever it wants; the first ends as if alone."""
     alone, first, state = tmp_path / "alone", tmp_path / "first", tmp_path / "state"
