@@ -69,9 +69,9 @@ def test_the_largest_are_remembered() -> None:
 @pytest.mark.parametrize(
     ("scenario", "number", "harmful"),
     [
-        ("small", 301, Worst),
-        pytest.param("small", 1001, Away, marks=pytest.mark.slow),
-        pytest.param("small", 1001, Never, marks=pytest.mark.slow),
+        pytest.param("small", 301, Worst, marks=pytest.mark.slow),
+        ("small", 1001, Away),
+        ("small", 1001, Never),
         ("many", 303, Away),
         pytest.param("many", 302, Agents, marks=pytest.mark.slow),
     ],
