@@ -26,7 +26,7 @@ EMPTY: list[tuple[str, Any, Schedule]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["armida", "deferrable-small", "vcc-small"])
+@pytest.mark.parametrize("name", ["armida", "deferrable-small", pytest.param("geo-small", marks=pytest.mark.slow), "vcc-small"])
 def test_from_replay_to_picture(examples: Path, tmp_path: Path, name: str) -> None:
     result, picture = tmp_path / "h.json", tmp_path / "h.png"
     for words in (

@@ -20,6 +20,7 @@ from tests.cli.test_cli import run
 def test_python_and_the_command_line_generate_the_same(scenario: str) -> None:
     """With the defaults of both, which are told in two places: in the generator and in what the command asks for."""
     done = run("generate", scenario, "--seed", "3")
+    assert done.returncode == 0, done.stderr
     made = optsched.generate(scenario, seed=3)
     assert made == optsched.generate(scenario, seed=3)
     assert made != optsched.generate(scenario, seed=4)

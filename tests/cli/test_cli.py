@@ -295,7 +295,15 @@ def test_plot_finds_the_instance_or_says_so(examples: Path, tmp_path: Path) -> N
     assert not (tmp_path / "y.png").exists()
 
 
-@pytest.mark.parametrize("words", ["schema geo", "methods", "solve {geo}"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "schema geo",
+        "methods",
+        "solve {geo}",
+        *(pytest.param(w, marks=pytest.mark.slow) for w in ("example geo-small", "solve {geo} --json")),
+    ],
+)
 def test_head_may_leave_early(examples: Path, words: str) -> None:
     """Whoever prints, click or rich: it ends quietly, and that nobody read to the end is no failure."""
     typed = words.replace("{geo}", str(examples / "geo-small.json"))

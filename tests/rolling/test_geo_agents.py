@@ -110,7 +110,16 @@ def test_the_earliest_slot() -> None:
     assert earliest(free, 1, 1, 3, 2) is None
 
 
-@pytest.mark.parametrize(("seed", "revenue"), [(11, 1.0), (21, 0.5), (21, 0.05)])
+@pytest.mark.parametrize(
+    ("seed", "revenue"),
+    [
+        (11, 1.0),
+        pytest.param(12, 1.0, marks=pytest.mark.slow),
+        (21, 0.5),
+        pytest.param(21, 0.2, marks=pytest.mark.slow),
+        (21, 0.05),
+    ],
+)
 def test_the_account_is_s0s(seed: int, revenue: float) -> None:
     """What is placed beside an agent earns what a replay of local-fcfs does, from the agent's snapshots alone.
 

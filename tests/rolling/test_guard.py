@@ -61,7 +61,7 @@ def test_the_account_is_the_referees(seed: int) -> None:
     assert account.spent == pytest.approx(told["carbon"] - fixed + told["delay"] + told["daily"], rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", [*SEEDS[:2], pytest.param(SEEDS[2], marks=pytest.mark.slow)])
 def test_the_account_is_the_queue(seed: int) -> None:
     """Whom a cap just too small holds back waits in the account too."""
     simulator, guarded, held = VccSimulator(vcc(days=4, jobs=200, load=0.3, seed=seed)), GuardedAgent(always(0.3)), 0
@@ -415,7 +415,7 @@ def test_where_jobs_are_evicted_the_rule_decides() -> None:
     assert replay(instance, GuardedAgent(always(0.1))).objective == replay(instance, "uncapped").objective
 
 
-@pytest.mark.parametrize("stop", [5, 50])
+@pytest.mark.parametrize("stop", [5, pytest.param(30, marks=pytest.mark.slow), 50])
 def test_a_guarded_agent_goes_on_where_it_was(tmp_path: Path, stop: int) -> None:
     """Killed after so many decisions, it decides the rest alike."""
     instance = vcc(days=3, jobs=200, load=0.3, seed=SEEDS[0])

@@ -42,7 +42,7 @@ def test_hand_computed() -> None:
     assert cost == pytest.approx(0.17)
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("case", [1, 2])
 def test_is_a_history_above_the_floor(case: int, seed: int) -> None:
     instance = andreas(case, 3, jobs=12, rate="high", seed=seed)  # type: ignore[arg-type]

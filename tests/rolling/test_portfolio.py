@@ -98,9 +98,10 @@ def test_calm_makes_arrivals_rare() -> None:
     assert np.median(late[np.isfinite(late)]) > 10 * np.median(soon[np.isfinite(soon)])
 
 
-def test_moving_that_costs_much_is_left_alone() -> None:
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_moving_that_costs_much_is_left_alone(seed: int) -> None:
     """Rules that keep what runs are in the portfolio then, and lanes know what moving loses."""
-    instance = andreas(1, 3, jobs=12, seed=0).model_copy(update={"migration_cost_s": 3000.0})
+    instance = andreas(1, 3, jobs=12, seed=seed).model_copy(update={"migration_cost_s": 3000.0})
     ours, rule = replay(instance, "rolling"), replay(instance, "priced")
     assert ours.options["figures"]["migrations"] < 0.5 * rule.options["figures"]["migrations"]
     assert ours.objective is not None

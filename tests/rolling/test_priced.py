@@ -17,7 +17,6 @@ from optsched.rolling import priced
 from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.loop import Interrupted, replay
 from optsched.rolling.policy import Settings
-from optsched.rolling.priced import PriceUse
 from tests.oracle import brute, tiny
 
 
@@ -65,7 +64,7 @@ def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bo
     snapshot = DeferrableInstance(
         name="one", slot_s=300, capacity=(1.0, 1.0), delay_penalty=1.0, overload_penalty=10.0, jobs=(job,)
     )
-    pricing = replace(PRICING, without_history=PriceUse(0.5), with_history=PriceUse(0.9))
+    pricing = replace(PRICING, without_history=priced.PriceUse(0.5), with_history=priced.PriceUse(0.9))
     policy = priced.BidPricePolicy(pricing, Settings(history=past))
     policy.prices, policy.expected = np.full((1, 2), 1.5), True
     assert bool(policy.decide(snapshot).starts) is taken
