@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.decomposition.alike import Alike
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 2 * 10**6  # options, from which on jobs that are alike are priced as one
@@ -44,7 +44,7 @@ class LagrangianSubproblem:
     """A program with its capacity priced; each of its jobs may stand for a `count` of them."""
 
     def __init__(self, program: TimeIndexedProblem, count: Floats | None = None) -> None:
-        self.program = program
+        self.program, self._each = program, count
         self._heavy = program if count is None else replace(program, demand=program.demand * count)
         self._count = None if count is None else count[np.unique(program.job)]
         slots = program.capacity.shape[1] + 1
@@ -64,19 +64,49 @@ class LagrangianSubproblem:
     def __call__(self, prices: Floats) -> tuple[float, Ints]:
         """The dual value, and the best option of each job that earns something."""
         reduced = self.reduced_values(prices)
-        if not len(reduced):
-            return self.program.constant + float(self.program.rent(prices).sum()), np.zeros(0, dtype=np.int64)
-        best = np.maximum.reduceat(reduced, self._first)
+        best = self._best(reduced)
         hits = np.flatnonzero(reduced == best[self._group])
         _, first = np.unique(self._group[hits], return_index=True)
-        gains = np.maximum(best, 0.0)
-        earned = float(gains.sum() if self._count is None else gains @ self._count)
-        rent = float(self.program.rent(prices).sum())
-        return self.program.constant + earned + rent, hits[first][best > 0]
+        return self._value(prices, best), hits[first][best > 0]
+
+    def look(self, prices: Floats) -> tuple[float, Floats, Floats]:
+        """The dual value, what every option is worth, and what the best one of its job is, shape (n,) each; negative too."""
+        reduced = self.reduced_values(prices)
+        best = self._best(reduced)
+        return self._value(prices, best), reduced, best[self._group]
 
     def load(self, chosen: Ints) -> Floats:
         """Load of chosen options, shape (P, T)."""
         return self._heavy.load(chosen)
+
+    def part(self, keep: Bools) -> Part:
+        """The same with only the options in `keep`."""
+        return Part(self, keep)
+
+    def _best(self, reduced: Floats) -> Floats:
+        return np.maximum.reduceat(reduced, self._first) if len(reduced) else reduced
+
+    def _value(self, prices: Floats, best: Floats) -> float:
+        gains = np.maximum(best, 0.0)
+        earned = float(gains.sum() if self._count is None else gains @ self._count)
+        return self.program.constant + earned + float(self.program.rent(prices).sum())
+
+
+class Part(LagrangianSubproblem):
+    """A subproblem with some of its options only, which keep their numbers."""
+
+    def __init__(self, whole: LagrangianSubproblem, keep: Bools) -> None:
+        super().__init__(whole.program.where(keep), whole._each)
+        self._whole, self._rows = whole, np.flatnonzero(keep)
+
+    def __call__(self, prices: Floats) -> tuple[float, Ints]:
+        """The dual value of the part, and the best option of each job that earns something."""
+        value, chosen = super().__call__(prices)
+        return value, self._rows[chosen]
+
+    def load(self, chosen: Ints) -> Floats:
+        """Load of chosen options."""
+        return self._whole.load(chosen)
 
 
 class Drawn:
@@ -102,6 +132,65 @@ class Drawn:
         self.option[at] = best[self._kind[at]]
 
 
+class Volume:
+    """The volume algorithm on the way: prices, what they prove, and a running mean of the loads, nearly feasible in the end.
+
+    Attributes
+    ----------
+    center, best : prices of least dual value so far, and that value. iterations : so far.
+    latest : of each option, the last iteration in which it was its job's best. drawn : options drawn as the volume weighs them.
+    most : share of a new choice in the volume, at most.
+    """
+
+    def __init__(self, relaxed: LagrangianSubproblem, kind: Ints, start: Floats | None = None) -> None:
+        program = relaxed.program
+        self._program, self.top = program, max_useful_price(program)
+        self.center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, self.top)
+        self.latest = np.zeros(len(program), dtype=np.int64)
+        self.drawn = Drawn(program, kind)
+        self.iterations, self.most = 0, 0.1
+        self.drawn.mix(self.begin(relaxed), 0, 1.0)
+
+    def begin(self, relaxed: LagrangianSubproblem, *, goes_on: bool = False) -> Ints:
+        """From the center on, with the options of `relaxed`: of the program, or a part of it; the choice at the center."""
+        self._relaxed = relaxed
+        self.best, chosen = relaxed(self.center)
+        if not goes_on:
+            self.load = relaxed.load(chosen)
+        self._step, self._worse = 0.1, 0
+        self._target = self.best - 0.05 * abs(self.best - self._program.constant)
+        return chosen
+
+    def step(self) -> bool:
+        """One iteration; false where there is nothing to be gained."""
+        relaxed, program, center, best = self._relaxed, self._program, self.center, self.best
+        excess = self.load - program.supply(center)
+        excess[((center <= 0) & (excess < 0)) | ((center >= self.top) & (excess > 0))] = 0.0
+        norm = float((excess * excess).sum())
+        self.iterations += 1
+        if norm <= 1e-12:
+            return False
+        reach = max(best - self._target, 1e-4 * abs(best - program.constant))
+        prices = np.clip(center + self._step * reach / norm * excess, 0.0, self.top)
+        value, chosen = relaxed(prices)
+        self.latest[chosen] = self.iterations
+        found = relaxed.load(chosen)
+        ascent = float(((found - program.supply(prices)) * excess).sum())
+        share = _share(self.load - program.supply(prices), found - self.load, prices, self.most)
+        self.load = self.load + share * (found - self.load)
+        self.drawn.mix(chosen, self.iterations, share)
+        if value < best:
+            self.best, self.center, self._worse = value, prices, 0
+            self._step = min(2.0, 1.1 * self._step) if ascent > 0 else self._step
+            least = 0.005 * abs(value - program.constant)
+            self._target = min(self._target, value - least) if value - self._target < least else self._target
+        else:
+            self._worse += 1
+            if self._worse == 5:
+                self._step, self._worse = self._step / 2, 0
+        return True
+
+
 def solve_dual(
     program: TimeIndexedProblem,
     *,
@@ -116,48 +205,45 @@ def solve_dual(
     start : prices to begin with, shape (P, T); zero if not given.
     watch : called before each iteration with the best so far; true ends it.
     """
-    alike = Alike.of(program) if len(program) > MANY else None
-    relaxed = LagrangianSubproblem(program) if alike is None else LagrangianSubproblem(alike.program, alike.count)
-    drawn = Drawn(relaxed.program, np.arange(len(program.demand)) if alike is None else alike.kind)
-    top, largest = max_useful_price(program), _largest(program)
-    center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, top)
-    best, chosen = relaxed(center)
-    drawn.mix(chosen, 0, 1.0)
-    latest = np.zeros(len(relaxed.program), dtype=np.int64)
-    load = relaxed.load(chosen)  # the volume: a running mean of the loads, nearly feasible in the end
-    step, most, worse, k = 0.1, 0.1, 0, 0
-    target = best - 0.05 * abs(best - program.constant)
-    while k < iterations and not (
-        watch and watch(Dual(center, best + _margin(program, center, largest), k, latest, drawn.option))
-    ):
-        k += 1
-        excess = load - program.supply(center)
-        excess[((center <= 0) & (excess < 0)) | ((center >= top) & (excess > 0))] = 0.0
-        norm = float((excess * excess).sum())
-        if norm <= 1e-12:
-            break
-        reach = max(best - target, 1e-4 * abs(best - program.constant))
-        prices = np.clip(center + step * reach / norm * excess, 0.0, top)
-        value, chosen = relaxed(prices)
-        latest[chosen] = k
-        found = relaxed.load(chosen)
-        ascent = float(((found - program.supply(prices)) * excess).sum())
-        share = _share(load - program.supply(prices), found - load, prices, most)
-        load = load + share * (found - load)
-        drawn.mix(chosen, k, share)
-        if value < best:
-            best, center, worse = value, prices, 0
-            step = min(2.0, 1.1 * step) if ascent > 0 else step
-            least = 0.005 * abs(best - program.constant)
-            target = min(target, best - least) if best - target < least else target
+    relaxed = Relaxed(program)
+    volume = Volume(relaxed.subproblem, relaxed.kind, start)
+    margin = relaxed.margin
+
+    def found() -> Dual:
+        return Dual(volume.center, volume.best + margin(volume.center), volume.iterations, volume.latest, volume.drawn.option)
+
+    while volume.iterations < iterations and not (watch and watch(found())) and volume.step():
+        if volume.iterations % 100 == 0:
+            volume.most = max(0.001, 0.7 * volume.most)
+    return relaxed.told(found())
+
+
+class Relaxed:
+    """A program whose alike jobs are priced as one, if it is large.
+
+    Attributes
+    ----------
+    subproblem : of those that stand for the others. kind : of each job which of them stands for it, shape (J,).
+    """
+
+    def __init__(self, program: TimeIndexedProblem) -> None:
+        self.program, self._largest = program, float(program.value.max(initial=0.0))
+        self._alike = Alike.of(program) if len(program) > MANY else None
+        if self._alike is None:
+            self.subproblem, self.kind = LagrangianSubproblem(program), np.arange(len(program.demand))
         else:
-            worse += 1
-            if worse == 5:
-                step, worse = step / 2, 0
-        if k % 100 == 0:
-            most = max(0.001, 0.7 * most)
-    ended, rows = (latest, drawn.option) if alike is None else (alike.spread(latest), alike.rows(drawn.option))
-    return Dual(center, best + _margin(program, center, largest), k, ended, rows)
+            self.subproblem, self.kind = LagrangianSubproblem(self._alike.program, self._alike.count), self._alike.kind
+
+    def margin(self, prices: Floats) -> float:
+        """Of a dual value, for its rounding."""
+        program = self.program
+        rent = float(program.rent(prices).sum())
+        return ROUNDING * max(abs(program.constant), rent, self._largest * len(program.demand))
+
+    def told(self, dual: Dual) -> Dual:
+        """Options as those of the whole program."""
+        alike = self._alike
+        return dual if alike is None else replace(dual, latest=alike.spread(dual.latest), drawn=alike.rows(dual.drawn))
 
 
 def max_useful_price(program: TimeIndexedProblem) -> float:
@@ -168,18 +254,8 @@ def max_useful_price(program: TimeIndexedProblem) -> float:
 
 def bound_of(program: TimeIndexedProblem, prices: Floats) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    alike = Alike.of(program) if len(program) > MANY else None
-    relaxed = LagrangianSubproblem(program) if alike is None else LagrangianSubproblem(alike.program, alike.count)
-    return relaxed(prices)[0] + _margin(program, prices, _largest(program))
-
-
-def _largest(program: TimeIndexedProblem) -> float:
-    return float(program.value.max(initial=0.0))
-
-
-def _margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float:
-    rent = float(program.rent(prices).sum())
-    return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand))
+    relaxed = Relaxed(program)
+    return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
 
 
 def _share(excess: Floats, change: Floats, prices: Floats, most: float) -> float:

@@ -8,6 +8,7 @@ from optsched.certificate import relative_gap
 from optsched.decomposition.crew import Crew
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.passes import MANY, solve_by_pool
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
@@ -100,17 +101,25 @@ class Search:
         latest = None if seconds is None else clock.elapsed_s() + DUAL_SHARE * (seconds - clock.elapsed_s())
         marks: list[float] = []
 
+        def over() -> bool:
+            return self._over() is not None or (latest is not None and clock.elapsed_s() > latest)
+
+        def seen(dual: Dual | None) -> bool:
+            if dual is not None:
+                self.dual = dual
+                self.monitor.bounded(-dual.bound)
+            return over()
+
         def watch(dual: Dual) -> bool:
-            self.dual = dual
-            self.monitor.bounded(-dual.bound)
             if dual.iterations % 100 == 0:
                 marks.append(dual.bound)
             gains = -np.diff(marks[-3:])
             settled = len(gains) == 2 and bool((gains < SETTLED * abs(dual.bound)).all())
-            late = latest is not None and clock.elapsed_s() > latest
-            return settled or late or self._over() is not None
+            return seen(dual) or settled
 
-        return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
+        if len(self.program) < MANY:
+            return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
+        return solve_by_pool(self.program, start=start, watch=seen)
 
     def _settled(self, dual: Dual) -> Dual:
         return settled(self.program, dual)

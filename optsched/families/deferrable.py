@@ -77,10 +77,10 @@ class Deferrable(Family[DeferrableInstance, DeferrableSchedule]):
 
     def clairvoyant(self, instance: DeferrableInstance) -> float:
         """The Lagrangian dual, in core-slots."""
-        from optsched.decomposition.dual import solve_dual
+        from optsched.decomposition.passes import quick_bound
         from optsched.problems.deferrable import view
 
-        return solve_dual(view(instance).problem).bound
+        return quick_bound(view(instance).problem)
 
     def online(self) -> Online[DeferrableInstance, DeferrableSchedule]:
         """Replays."""
