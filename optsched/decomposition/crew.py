@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from optsched.decomposition.dual import Dual
+from optsched.decomposition.lns import windows
 from optsched.decomposition.pricing import Pricing
-from optsched.decomposition.recreate import Recreate
+from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.share import Share, deal
 from optsched.instances.base import Ints
 from optsched.mates import Mate
+from optsched.monitor import Monitor
 from optsched.problems.packing import Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
@@ -18,18 +22,35 @@ LATE_S, LATE = 30.0, 5.0  # seconds, and times what it was given
 
 
 class Member:
-    """What a mate is: ruins and recreations of a share."""
+    """What a mate is: ruins and recreations of a share, and windows when it is time for them."""
 
     def __init__(self, program: TimeIndexedProblem, dual: Dual, seed: int) -> None:
-        self.packing = Packing(program)
-        self.recreate = Recreate(Pricing(program, dual), self.packing, np.random.default_rng(seed))
+        self.packing, pricing, rng = Packing(program), Pricing(program, dual), np.random.default_rng(seed)
+        self.recreate, self.window = Recreate(pricing, self.packing, rng), windows(pricing, rng)
 
-    def __call__(self, option: Ints, share: Share, hot: float, cold: float, seconds: float) -> Ints:
-        """From a choice on, so long, cooling; the options of the share's jobs."""
+    def __call__(self, option: Ints, share: Share, leg: Leg) -> Ints:
+        """From a choice on; the options of the share's jobs."""
+        recreate, clock = self.recreate, Clock()
         self.packing.become(option)
-        self.recreate.go_on(share)
-        self.recreate.anneal(hot, cold, seconds)
+        recreate.go_on(share)
+        while (done := clock.elapsed_s() / leg.seconds) < 1.0:
+            for slot in recreate.slots(PLACES):
+                recreate.turn(slot, leg.hot * (leg.cold / leg.hot) ** done)
+            if leg.late:
+                (slot,) = recreate.slots(1)
+                self.window(self.packing, slot, Monitor(clock, -1), share)
+                recreate.look()
         return np.asarray(self.packing.option[share.jobs])
+
+
+@dataclass(frozen=True)
+class Leg:
+    """So many seconds of search, from one temperature to another; whether it is late enough for windows."""
+
+    hot: float
+    cold: float
+    seconds: float
+    late: bool
 
 
 class Crew:
@@ -77,14 +98,14 @@ class Crew:
                 mate.found = None
         packing.become(option)
 
-    def send(self, packing: Packing, hot: float, cold: float, seconds: float) -> Share:
-        """Each mate off with a share of its own, to be cooled from one temperature to another; the share that is left."""
+    def send(self, packing: Packing, leg: Leg) -> Share:
+        """Each mate off for a leg with a share of its own; the share that is left."""
         for mate in self.mates:
             if mate.dead:
                 mate.close()
         self.mates = [mate for mate in self.mates if not mate.dead]
         self.shares = deal(packing, len(self.mates) + 1, self.rng)
         for mate, share in zip(self.mates, self.shares[1:], strict=True):
-            mate.ask(packing.option.copy(), share, hot, cold, seconds)
-        self.sent, self.late_s = Clock(), LATE_S + LATE * seconds
+            mate.ask(packing.option.copy(), share, leg)
+        self.sent, self.late_s = Clock(), LATE_S + LATE * leg.seconds
         return self.shares[0]

@@ -1,8 +1,10 @@
-"""Windows: the jobs near a slot chosen anew, exactly, all others as they are."""
+"""Windows: some jobs chosen anew, exactly, all others as they are."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,53 +19,137 @@ from optsched.problems.time_indexed import ALMOST
 GAP, NODES = 1e-4, 1
 NOTHING = np.zeros(0, dtype=np.int64)
 LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
+OPTIONS = 1.5  # a job of a strip, besides what it has
+PATIENCE = 20  # windows in which less than `worth` was gained, after which they are twice as large
 
 
-def reoptimise_window(
-    pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, outer: Monitor, share: Share
-) -> None:
-    """Choose the options of the `most` jobs nearest to a slot anew, among their pool and what they have, within a share.
+class Windows(ABC):
+    """Windows one after the other, larger where they bring nothing.
 
-    Where capacity is hard, starts and ends that are flush with others' (normal patterns) are in the pool too.
+    Attributes
+    ----------
+    begin : share of the time after which they are worth solving: before, what they gain is lost again.
+    cold : share of the time after which ruins keep nothing that is worse.
+    first : jobs in a window at first. worth : of the objective, what one has to gain.
     """
-    p = pricing.program
-    jobs = _near(pricing, packing, slot, most, rng, share)
-    has = packing.option[jobs]
-    has = np.sort(has[has != NONE])
-    theirs = np.concatenate([NOTHING, *(packing.rows(job) for job in np.sort(jobs).tolist())])
-    free = packing.residual_capacity + p.load(has)
-    if p.overload_price is None:
-        wanted = _flush(pricing, packing, theirs, has, free)
-    else:
-        free = np.maximum(free, 0.0)  # what others overload is paid whatever the window does
-        wanted = pricing.pool[theirs]
-    rows = np.union1d(has, theirs[wanted & np.isin(p.place[theirs], share.places)])
-    if not len(rows):
-        return
-    first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
-    renamed, job = np.unique(p.job[rows], return_inverse=True)
-    part = replace(
-        p,
-        job=job,
-        place=p.place[rows],
-        start=p.start[rows] - first,
-        value=p.value[rows],
-        demand=p.demand[renamed],
-        duration=p.duration[renamed],
-        capacity=free[:, first:last],
-        constant=0.0,
-    )
-    start = np.searchsorted(rows, has)
-    found = solve_restricted_mip(part, start, GAP, NODES, outer).chosen
-    gained = part.objective(found) - part.objective(start)
-    if gained <= 1e-12 * abs(packing.value):
-        return
-    value = packing.value + gained
-    for option in has.tolist():
-        packing.remove(int(p.job[option]))
-    for option in rows[found].tolist():
-        packing.insert(option, 0.0)
-    packing.value = value
+
+    begin: ClassVar[float]
+    cold: ClassVar[float]
+    first: ClassVar[int]
+    worth: ClassVar[float]
+
+    def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
+        self.pricing, self.rng = pricing, rng
+        self.jobs, self._idle = jobs or self.first, 0
+
+    def __call__(self, packing: Packing, slot: int, outer: Monitor, share: Share) -> None:
+        """Choose the options of jobs at a slot anew, within a share."""
+        p, before = self.pricing.program, packing.value
+        rows, has = self.options(packing, slot, share)
+        if len(rows):
+            self._choose(packing, rows, has, outer)
+        self._idle = self._idle + 1 if packing.value - before < self.worth * abs(packing.value) else 0
+        if self._idle == PATIENCE:
+            self.jobs, self._idle = min(2 * self.jobs, len(p.demand)), 0
+
+    @abstractmethod
+    def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
+        """Options to choose from, with those that the jobs have, and these; in order."""
+
+    def _choose(self, packing: Packing, rows: Ints, has: Ints, outer: Monitor) -> None:
+        p = self.pricing.program
+        free = _free(packing, has)
+        first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
+        renamed, job = np.unique(p.job[rows], return_inverse=True)
+        part = replace(
+            p,
+            job=job,
+            place=p.place[rows],
+            start=p.start[rows] - first,
+            value=p.value[rows],
+            demand=p.demand[renamed],
+            duration=p.duration[renamed],
+            capacity=free[:, first:last],
+            constant=0.0,
+        )
+        start = np.searchsorted(rows, has)
+        found = solve_restricted_mip(part, start, GAP, NODES, outer).chosen
+        gained = part.objective(found) - part.objective(start)
+        if gained <= 1e-12 * abs(packing.value):
+            return
+        value = packing.value + gained
+        for option in has.tolist():
+            packing.remove(int(p.job[option]))
+        for option in rows[found].tolist():
+            packing.insert(option, 0.0)
+        packing.value = value
+
+
+def windows(pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> Windows:
+    """Those that suit a program: where overload has a price jobs need not be flush, and strips of time are chosen anew."""
+    kind = Flush if pricing.program.overload_price is None else Strips
+    return kind(pricing, rng, jobs)
+
+
+class Flush(Windows):
+    """Jobs nearest to a slot, with starts and ends that are flush with others' (normal patterns) besides their pool."""
+
+    begin, cold, first, worth = 0.8, 1.0, 25, 5e-5
+
+    def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
+        """Of the pool, or flush; in the share's places."""
+        p = self.pricing.program
+        jobs = _near(self.pricing, packing, slot, self.jobs, self.rng, share)
+        has = packing.option[jobs]
+        has = np.sort(has[has != NONE])
+        theirs = np.concatenate([NOTHING, *(packing.rows(job) for job in np.sort(jobs).tolist())])
+        wanted = _flush(self.pricing, packing, theirs, has, _free(packing, has))
+        return np.union1d(has, theirs[wanted & np.isin(p.place[theirs], share.places)]), has
+
+
+class Strips(Windows):
+    """All jobs that run, or could run, in a strip of time and nowhere else: of each the few options that its prices like best.
+
+    How wide the strip is follows from how many jobs are to be in it: those whose runs reach least far from the slot.
+    """
+
+    begin, cold, first, worth = 0.3, 0.3, 100, 1e-6
+
+    def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
+        super().__init__(pricing, rng, jobs)
+        p = pricing.program
+        self._pool = np.flatnonzero(pricing.pool & (pricing.reduced > -NEAR * p.value))
+        self._behind = (pricing.earns[p.job] - pricing.reduced)[self._pool]
+
+    def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
+        """Of the pool, inside the strip."""
+        p, pool, has = self.pricing.program, self._pool, packing.option
+        runs = has != NONE
+        far = np.maximum(slot - p.start[pool], p.start[pool] + p.duration[p.job[pool]] - slot)
+        reach = np.full(len(has), np.inf)
+        idle = ~runs[p.job[pool]]
+        np.minimum.at(reach, p.job[pool[idle]], far[idle])
+        start = p.start[has[runs]]
+        reach[runs] = np.maximum(slot - start, start + p.duration[runs] - slot)
+        reach[~share.jobs] = np.inf
+        some = np.isfinite(reach)
+        half = max(10, int(some.sum()) // 2)  # a window of all jobs would be the same every time
+        if not some.any():
+            return NOTHING, NOTHING
+        width = np.partition(reach[some], min(self.jobs, half) - 1)[min(self.jobs, half) - 1]
+        inside = reach <= width
+        wanted = np.flatnonzero((far <= width) & inside[p.job[pool]] & np.isin(p.place[pool], share.places))
+        most = int(OPTIONS * self.jobs)
+        if len(wanted) > most:
+            wanted = wanted[np.argpartition(self._behind[wanted], most)[:most]]
+        mine = np.sort(has[runs & inside])
+        return np.union1d(mine, pool[wanted]), mine
+
+
+def _free(packing: Packing, has: Ints) -> Floats:
+    """What is left when these leave; what others overload is paid whatever they do."""
+    free = packing.residual_capacity + packing.program.load(has)
+    return free if packing.program.overload_price is None else np.maximum(free, 0.0)
 
 
 def _near(pricing: Pricing, packing: Packing, slot: int, most: int, rng: np.random.Generator, share: Share) -> Ints:

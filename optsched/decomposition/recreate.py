@@ -17,7 +17,6 @@ from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.share import Share
 from optsched.decomposition.stretches import Stretches
 from optsched.problems.packing import NONE, Packing
-from optsched.stop import Clock
 
 TRIES, PLACES = 40, 10  # ruins at a slot, slots in a row
 EJECTIONS, PAID = 6, 2.0  # after them; what they may cost by the prices, in what they and the temperature bring
@@ -46,13 +45,6 @@ class Recreate:
         self.share = share
         self._open = [place in share.places for place in range(len(self.packing.residual_capacity))]
         self.look()
-
-    def anneal(self, hot: float, cold: float, seconds: float) -> None:
-        """So long, from one temperature to another."""
-        clock = Clock()
-        while (done := clock.elapsed_s() / seconds) < 1.0:
-            for slot in self.slots(PLACES):
-                self.turn(slot, hot * (cold / hot) ** done)
 
     def slots(self, count: int) -> list[int]:
         """So many slots, drawn by what is lost there."""

@@ -37,10 +37,10 @@ def solve_restricted_mip(
     """
     if not (program.value > 0).any():
         return Optimum(start, None)
-    from optsched.models.restricted import Choice, RestrictedMip
+    from optsched.models.restricted import Choice, restricted
     from optsched.solvers import SolverSettings, backend, linear_form
 
-    model = RestrictedMip(program)
+    model = restricted(program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model).scaled(program.objective(start))
     monitor = Monitor(Clock(), form.sign) if outer is None else outer.of_part(form.sign)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificate import relative_gap
-from optsched.decomposition.crew import Crew
+from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
-from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.lns import windows
 from optsched.decomposition.passes import MANY, solve_by_pool
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
@@ -33,9 +33,6 @@ ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
-JOBS = 25  # in a window at first; twice as many after `PATIENCE` windows in which less than `WORTH` was gained
-PATIENCE, WORTH = 20, 5e-5
-COOL = 0.8  # share of the time after which windows are solved too: before, what they gain is lost again
 LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
 MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
 
@@ -190,7 +187,7 @@ class Search:
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
         self.loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
-        jobs, idle = JOBS, 0
+        self.window = window = windows(pricing, self.rng)
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
             while (word := self._over()) is None:
                 if crew.back:
@@ -203,15 +200,11 @@ class Search:
                         self._offer(packing.chosen)
                     if self._over():
                         break
-                if self._done() > COOL:
+                if self._done() > window.begin:
                     (slot,) = recreate.slots(1)
-                    before = packing.value
-                    reoptimise_window(pricing, packing, slot, jobs, self.rng, self.monitor, recreate.share)
+                    window(packing, slot, self.monitor, recreate.share)
                     recreate.look()
                     self._offer(packing.chosen)
-                    idle = idle + 1 if packing.value - before < WORTH * abs(packing.value) else 0
-                    if idle == PATIENCE:
-                        jobs, idle = min(2 * jobs, len(packing.option)), 0
                 self.rounds += 1
                 if self.rounds % 20 == 0:
                     packing.become(packing.option)  # rounding of many small steps
@@ -235,11 +228,11 @@ class Search:
         if seconds <= 0:
             crew.dismiss()
             return Share.whole(packing)
-        return crew.send(packing, self._heat(), self._heat(seconds), seconds)
+        return crew.send(packing, Leg(self._heat(), self._heat(seconds), seconds, late=self._done() > self.window.begin))
 
     def _heat(self, later: float = 0.0) -> float:
         """Temperature now, or so many seconds later."""
-        return float(self.loss * WARM * (COLD / WARM) ** self._done(later))
+        return float(self.loss * WARM * (COLD / WARM) ** min(1.0, self._done(later) / self.window.cold))
 
     def _done(self, later: float = 0.0) -> float:
         """Of the time that is given, or of the rounds."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.instances.base import Ints
-from optsched.models.time_indexed import LoadBalanceForm
+from optsched.models.time_indexed import MOST_ENTRIES, LoadBalanceForm, PulseForm, TimeIndexed, entries
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.schedules.base import Schedule
 
@@ -18,8 +18,8 @@ class Choice(Schedule):
     options: tuple[int, ...]
 
 
-class RestrictedMip(LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
-    """A program in state form, its options numbered as they were given."""
+class Restricted(TimeIndexed[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+    """A program whose options are numbered as they were given."""
 
     name: ClassVar[str] = "core"
 
@@ -35,3 +35,17 @@ class RestrictedMip(LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignor
         """(job, place, start) of the options."""
         p, rows = self.instance, np.array(schedule.options, dtype=np.int64)
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
+
+
+class RestrictedMip(Restricted, LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+    """In state form."""
+
+
+class CoveredMip(Restricted, PulseForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+    """In cover form."""
+
+
+def restricted(program: TimeIndexedProblem) -> Restricted:
+    """In the form that suits: in cover form where overload has a price and its rows are short."""
+    short = program.overload_price is not None and entries(program) <= MOST_ENTRIES
+    return (CoveredMip if short else RestrictedMip)(program)

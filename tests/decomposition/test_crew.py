@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.decomposition.crew import Crew
+from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
-from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.lns import windows
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
 from optsched.decomposition.search import Search
@@ -134,7 +134,7 @@ def test_ruins_and_windows_keep_to_their_share(seed: int) -> None:
         recreate.go_on(share)
         for slot in recreate.slots(20):
             recreate.turn(slot, 0.1)
-            reoptimise_window(pricing, packing, slot, 15, rng, monitor, share)
+            windows(pricing, rng, 15)(packing, slot, monitor, share)
             recreate.look()
         np.testing.assert_array_equal(packing.option[~share.jobs], before[~share.jobs])
         has = share.jobs & (packing.option != NONE)
@@ -150,7 +150,7 @@ def test_what_mates_find_is_brought_together() -> None:
     with Crew(2, program, dual, np.random.default_rng(0)) as crew:
         assert crew.back
         for _ in range(3):
-            own = crew.send(packing, 1e-3, 1e-6, 0.2)
+            own = crew.send(packing, Leg(1e-3, 1e-6, 0.2, late=False))
             assert len(own.places) < len(program.capacity)
             before = packing.option.copy()
             wait_for(crew)
@@ -164,7 +164,7 @@ def test_what_mates_find_is_brought_together() -> None:
 def test_a_mate_that_dies_loses_what_it_did() -> None:
     program, dual, packing = priced()
     with Crew(1, program, dual, np.random.default_rng(0)) as crew:
-        crew.send(packing, 1e-3, 1e-6, 60.0)
+        crew.send(packing, Leg(1e-3, 1e-6, 60.0, late=False))
         before = packing.option.copy()
         process = crew.mates[0].process
         assert process is not None
@@ -172,7 +172,7 @@ def test_a_mate_that_dies_loses_what_it_did() -> None:
         wait_for(crew)
         crew.bring(packing)
         np.testing.assert_array_equal(packing.option, before)
-        assert len(crew.send(packing, 1e-3, 1e-6, 0.1).places) == len(program.capacity)
+        assert len(crew.send(packing, Leg(1e-3, 1e-6, 0.1, late=False)).places) == len(program.capacity)
         assert not crew.back
 
 
@@ -197,7 +197,7 @@ def test_where_no_process_can_be_begun_one_does_without(monkeypatch: pytest.Monk
     program, dual, packing = priced()
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     with Crew(2, program, dual, np.random.default_rng(0)) as crew:
-        assert len(crew.send(packing, 1e-3, 1e-6, 0.1).places) == len(program.capacity)
+        assert len(crew.send(packing, Leg(1e-3, 1e-6, 0.1, late=False)).places) == len(program.capacity)
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.decomposition.dual import solve_dual
-from optsched.decomposition.lns import reoptimise_window
+from optsched.decomposition.lns import windows
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
 from optsched.decomposition.share import Share
@@ -99,7 +99,7 @@ def test_windows_lose_nothing(family: str) -> None:
     rng, monitor, first = np.random.default_rng(0), Monitor(Clock(), -1), packing.value
     for slot in range(0, program.capacity.shape[1], 30):
         before = packing.value
-        reoptimise_window(pricing, packing, slot, 15, rng, monitor, Share.whole(packing))
+        windows(pricing, rng, 15)(packing, slot, monitor, Share.whole(packing))
         assert packing.value >= before
     assert packing.value > first
     assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)

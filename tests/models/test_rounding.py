@@ -8,15 +8,8 @@ import numpy as np
 import pyomo.core as pyo
 import pytest
 
-from optsched.models.restricted import Choice, RestrictedMip
-from optsched.models.time_indexed import PulseForm, TimeIndexed
+from optsched.models.restricted import Choice, CoveredMip
 from optsched.problems.time_indexed import TimeIndexedProblem, windows
-
-
-class Rounded(PulseForm, RestrictedMip):  # type: ignore[type-arg, misc]
-    """A program in the form that has the rows."""
-
-    encode_loads = TimeIndexed.encode_loads
 
 
 def drawn(rng: np.random.Generator, priced: bool) -> TimeIndexedProblem:
@@ -41,7 +34,7 @@ def test_no_choice_breaks_a_row(priced: bool) -> None:
     rng, rows, tight = np.random.default_rng(0), 0, 0
     for _ in range(150):
         program = drawn(rng, priced)
-        model = Rounded(program)
+        model = CoveredMip(program)
         for _ in range(20):
             chosen = []
             for job in np.unique(program.job).tolist():
@@ -70,6 +63,6 @@ def test_eight_cores_do_not_fit_twice_into_fifteen() -> None:
         overload_price=None,
         constant=0.0,
     )
-    (row,) = Rounded(both).pyomo.rounding.values()
+    (row,) = CoveredMip(both).pyomo.rounding.values()
     assert (list(row.body.coefficients), pyo.value(row.upper)) == ([1.0, 1.0], 1.0)  # one of the two
-    assert not Rounded(replace(both, capacity=np.array([[16.0]]))).pyomo.rounding
+    assert not CoveredMip(replace(both, capacity=np.array([[16.0]]))).pyomo.rounding
