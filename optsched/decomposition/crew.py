@@ -34,7 +34,7 @@ class Member:
         self.packing.become(option)
         recreate.go_on(share)
         while (done := clock.elapsed_s() / leg.seconds) < 1.0:
-            for slot in recreate.slots(PLACES):
+            for slot in recreate.slots(self.window.between if leg.late else PLACES):
                 recreate.turn(slot, leg.hot * (leg.cold / leg.hot) ** done)
             if leg.late:
                 (slot,) = recreate.slots(1)

@@ -20,7 +20,6 @@ GAP, NODES = 1e-4, 1
 NOTHING = np.zeros(0, dtype=np.int64)
 LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
 OPTIONS = 1.5  # a job of a strip, besides what it has
-PATIENCE = 20  # windows in which less than `worth` was gained, after which they are twice as large
 
 
 class Windows(ABC):
@@ -30,13 +29,16 @@ class Windows(ABC):
     ----------
     begin : share of the time after which they are worth solving: before, what they gain is lost again.
     cold : share of the time after which ruins keep nothing that is worse.
-    first : jobs in a window at first. worth : of the objective, what one has to gain.
+    between : slots at which there are ruins before each. first : jobs in a window at first.
+    worth, patience : of the objective, what one has to gain; windows without, after which they are twice as large.
     """
 
     begin: ClassVar[float]
     cold: ClassVar[float]
+    between: ClassVar[int]
     first: ClassVar[int]
     worth: ClassVar[float]
+    patience: ClassVar[int]
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         self.pricing, self.rng = pricing, rng
@@ -49,7 +51,7 @@ class Windows(ABC):
         if len(rows):
             self._choose(packing, rows, has, outer)
         self._idle = self._idle + 1 if packing.value - before < self.worth * abs(packing.value) else 0
-        if self._idle == PATIENCE:
+        if self._idle == self.patience:
             self.jobs, self._idle = min(2 * self.jobs, len(p.demand)), 0
 
     @abstractmethod
@@ -94,7 +96,8 @@ def windows(pricing: Pricing, rng: np.random.Generator, jobs: int | None = None)
 class Flush(Windows):
     """Jobs nearest to a slot, with starts and ends that are flush with others' (normal patterns) besides their pool."""
 
-    begin, cold, first, worth = 0.8, 1.0, 25, 5e-5
+    begin, cold, between = 0.8, 1.0, 10
+    first, worth, patience = 25, 5e-5, 20
 
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Of the pool, or flush; in the share's places."""
@@ -113,7 +116,8 @@ class Strips(Windows):
     How wide the strip is follows from how many jobs are to be in it: those whose runs reach least far from the slot.
     """
 
-    begin, cold, first, worth = 0.3, 0.3, 100, 1e-6
+    begin, cold, between = 0.3, 0.3, 2
+    first, worth, patience = 200, 1e-6, 10
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         super().__init__(pricing, rng, jobs)
@@ -132,11 +136,11 @@ class Strips(Windows):
         start = p.start[has[runs]]
         reach[runs] = np.maximum(slot - start, start + p.duration[runs] - slot)
         reach[~share.jobs] = np.inf
-        some = np.isfinite(reach)
-        half = max(10, int(some.sum()) // 2)  # a window of all jobs would be the same every time
-        if not some.any():
+        could = np.sort(reach[np.isfinite(reach)])
+        if not len(could):
             return NOTHING, NOTHING
-        width = np.partition(reach[some], min(self.jobs, half) - 1)[min(self.jobs, half) - 1]
+        half = max(10, len(could) // 2)  # a window of all jobs would be the same every time
+        width = could[min(self.jobs, half, len(could)) - 1]
         inside = reach <= width
         wanted = np.flatnonzero((far <= width) & inside[p.job[pool]] & np.isin(p.place[pool], share.places))
         most = int(OPTIONS * self.jobs)

@@ -11,6 +11,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 
 CLOSE = 6  # options a job
 FRESH = 0.3  # of the iterations: how old that may be
+TINY = 1e-300
 NEAR = 0.1  # of an option's value: what it may be behind the job's best to be in a core
 
 
@@ -44,6 +45,14 @@ class Pricing:
     def order(self) -> Ints:
         """Jobs by what they earn a unit of demand and slot, the best first."""
         return np.argsort(-self.density, kind="stable")
+
+    def nearest(self, most: float) -> Bools:
+        """Of the pool, those that are least behind their jobs' best beside what they are worth, shape (n,)."""
+        pool = np.flatnonzero(self.pool)
+        p, near = self.program, np.zeros(len(self.pool), dtype=bool)
+        behind = (self.earns[p.job[pool]] - self.reduced[pool]) / np.maximum(p.value[pool], TINY)
+        near[pool if len(pool) <= most else pool[np.argpartition(behind, int(most))[: int(most)]]] = True
+        return near
 
     def regret(self, packing: Packing) -> Floats:
         """By how much a job's best priced option is better than what it has, shape (J,)."""

@@ -28,12 +28,17 @@ DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
+NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; at least so many a job
 LP_SHARE = 0.1  # of the time that is left, at most
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
-LEG_S, ENDS_S = 1.0, 0.25  # how long mates search for themselves; how long before the end they are back
+LEG_S, LATE_LEG_S, ENDS_S = (
+    1.0,
+    3.0,
+    0.25,
+)  # how long mates search for themselves, and when there are windows; how long before the end they are back
 MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
 
 
@@ -130,7 +135,7 @@ class Search:
     def _relaxed(self, pricing: Pricing) -> Ints:
         """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
         p = self.program
-        pool = pricing.pool.copy()
+        pool = pricing.nearest(max(NEAREST, NEAREST_PER_JOB * len(p.demand)))
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)
@@ -194,13 +199,14 @@ class Search:
                     crew.bring(packing)
                     self._offer(packing.chosen)
                     recreate.go_on(self._parted(crew, packing))
-                for slot in recreate.slots(PLACES):
+                late = self._done() > window.begin
+                for slot in recreate.slots(window.between if late else PLACES):
                     recreate.turn(slot, self._heat())
                     if packing.value > self.value:
                         self._offer(packing.chosen)
                     if self._over():
                         break
-                if self._done() > window.begin:
+                if late:
                     (slot,) = recreate.slots(1)
                     window(packing, slot, self.monitor, recreate.share)
                     recreate.look()
@@ -224,11 +230,13 @@ class Search:
         """The mates off for a leg that ends before the time does; what is left to this process."""
         assert self.stop.seconds is not None
         left = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
-        seconds = LEG_S if left > 2 * LEG_S else left
+        late = self._done() > self.window.begin
+        leg = LATE_LEG_S if late else LEG_S
+        seconds = leg if left > 2 * leg else left
         if seconds <= 0:
             crew.dismiss()
             return Share.whole(packing)
-        return crew.send(packing, Leg(self._heat(), self._heat(seconds), seconds, late=self._done() > self.window.begin))
+        return crew.send(packing, Leg(self._heat(), self._heat(seconds), seconds, late=late))
 
     def _heat(self, later: float = 0.0) -> float:
         """Temperature now, or so many seconds later."""
