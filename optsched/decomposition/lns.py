@@ -31,6 +31,7 @@ class Windows(ABC):
     cold : share of the time after which ruins keep nothing that is worse.
     between : slots at which there are ruins before each. first : jobs in a window at first.
     worth, patience : of the objective, what one has to gain; windows without, after which they are twice as large.
+    formulation : of their programs.
     """
 
     begin: ClassVar[float]
@@ -39,6 +40,7 @@ class Windows(ABC):
     first: ClassVar[int]
     worth: ClassVar[float]
     patience: ClassVar[int]
+    formulation: ClassVar[str]
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         self.pricing, self.rng = pricing, rng
@@ -75,7 +77,7 @@ class Windows(ABC):
             constant=0.0,
         )
         start = np.searchsorted(rows, has)
-        found = solve_restricted_mip(part, start, GAP, NODES, outer).chosen
+        found = solve_restricted_mip(part, start, GAP, NODES, outer, self.formulation).chosen
         gained = part.objective(found) - part.objective(start)
         if gained <= 1e-12 * abs(packing.value):
             return
@@ -98,6 +100,7 @@ class Flush(Windows):
 
     begin, cold, between = 0.8, 1.0, 10
     first, worth, patience = 25, 5e-5, 20
+    formulation = "state"
 
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Of the pool, or flush; in the share's places."""
@@ -118,6 +121,7 @@ class Strips(Windows):
 
     begin, cold, between = 0.3, 0.3, 2
     first, worth, patience = 200, 1e-6, 10
+    formulation = "cover"
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         super().__init__(pricing, rng, jobs)

@@ -25,7 +25,7 @@ class Optimum:
 
 
 def solve_restricted_mip(
-    program: TimeIndexedProblem, start: Ints, gap: float, nodes: int, outer: Monitor | None = None
+    program: TimeIndexedProblem, start: Ints, gap: float, nodes: int, outer: Monitor | None = None, formulation: str = "state"
 ) -> Optimum:
     """A choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
 
@@ -34,13 +34,14 @@ def solve_restricted_mip(
     Parameters
     ----------
     outer : of the run that this is part of; when that is stopped, so is this.
+    formulation : ``"state"`` or ``"cover"``.
     """
     if not (program.value > 0).any():
         return Optimum(start, None)
-    from optsched.models.restricted import Choice, restricted
+    from optsched.models.restricted import FORMULATIONS, Choice
     from optsched.solvers import SolverSettings, backend, linear_form
 
-    model = restricted(program)
+    model = FORMULATIONS[formulation](program)
     model.encode(Choice(options=tuple(start.tolist())))
     form = linear_form(model).scaled(program.objective(start))
     monitor = Monitor(Clock(), form.sign) if outer is None else outer.of_part(form.sign)
@@ -68,11 +69,11 @@ def relax(program: TimeIndexedProblem, outer: Monitor, seconds: float | None = N
     ------
     OptschedError : HiGHS finds no optimum, needs more than `PIVOTS` a row (at that pace it would take minutes), or more time.
     """
-    from optsched.models.restricted import RestrictedMip
+    from optsched.models.restricted import StateMip
     from optsched.solvers import linear_form
     from optsched.solvers.highs import relaxation
 
-    model = RestrictedMip(program)
+    model = StateMip(program)
     share = np.zeros(len(program))
     form = linear_form(model)
     share[model.kept] = relaxation(form, outer, PIVOTS * form.matrix.shape[0], seconds)[1][: len(model.kept)]

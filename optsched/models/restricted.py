@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.instances.base import Ints
-from optsched.models.time_indexed import MOST_ENTRIES, LoadBalanceForm, PulseForm, TimeIndexed, entries
+from optsched.models.time_indexed import LoadBalanceForm, PulseForm, TimeIndexed
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.schedules.base import Schedule
 
@@ -37,15 +37,12 @@ class Restricted(TimeIndexed[TimeIndexedProblem, Choice]):  # type: ignore[type-
         return list(zip(p.job[rows].tolist(), p.place[rows].tolist(), p.start[rows].tolist(), strict=True))
 
 
-class RestrictedMip(Restricted, LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+class StateMip(Restricted, LoadBalanceForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
     """In state form."""
 
 
-class CoveredMip(Restricted, PulseForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
+class CoverMip(Restricted, PulseForm[TimeIndexedProblem, Choice]):  # type: ignore[type-var]
     """In cover form."""
 
 
-def restricted(program: TimeIndexedProblem) -> Restricted:
-    """In the form that suits: in cover form where overload has a price and its rows are short."""
-    short = program.overload_price is not None and entries(program) <= MOST_ENTRIES
-    return (CoveredMip if short else RestrictedMip)(program)
+FORMULATIONS: dict[str, type[Restricted]] = {"state": StateMip, "cover": CoverMip}

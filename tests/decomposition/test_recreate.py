@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from optsched.decomposition.dual import solve_dual
-from optsched.decomposition.lns import windows
+from optsched.decomposition.lns import Flush, Strips, windows
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
 from optsched.decomposition.share import Share
@@ -128,3 +129,50 @@ def test_every_start_that_fits_is_in_a_run() -> None:
         if option != NONE:
             packing.insert(option, 0.0)
     assert seen > 30
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strips_keep_to_their_share_and_to_their_time(seed: int) -> None:
+    """Who reaches beyond the strip, or is not of the share, stays; what is chosen is better or as it was."""
+    program, pricing, packing = priced("deferrable", seed)
+    rng, monitor = np.random.default_rng(seed), Monitor(Clock(), -1)
+    mine = rng.random(len(program.demand)) < 0.7
+    share = replace(Share.whole(packing), jobs=mine)
+    strips = Strips(pricing, rng, 12)
+    moved = False
+    for slot in range(4, program.capacity.shape[1], 8):
+        before, value = packing.option.copy(), packing.value
+        rows, has = strips.options(packing, slot, share)
+        assert set(has.tolist()) <= set(rows.tolist())
+        assert mine[program.job[rows]].all()
+        far = np.maximum(slot - program.start[rows], program.start[rows] + program.duration[program.job[rows]] - slot)
+        others = (before != NONE) & ~np.isin(before, has)
+        reach = np.maximum(
+            slot - program.start[before[others]], program.start[before[others]] + program.duration[others] - slot
+        )
+        if len(far) and mine[others].any():
+            assert far.max() < reach[mine[others]].min(), "whoever of the share reaches less far is in the strip"
+        strips(packing, slot, monitor, share)
+        changed = np.flatnonzero(packing.option != before)
+        assert set(changed.tolist()) <= set(program.job[rows].tolist())
+        assert packing.value >= value
+        moved |= bool(len(changed))
+    assert moved
+    assert packing.value == pytest.approx(program.objective(packing.chosen), rel=1e-9)
+
+
+def test_windows_grow_where_they_bring_nothing() -> None:
+    program, pricing, packing = priced("deferrable", 1)
+    strips, nobody = Strips(pricing, np.random.default_rng(0), 3), replace(Share.whole(packing), jobs=np.zeros(40, dtype=bool))
+    sizes = []
+    for _ in range(6 * Strips.patience):
+        sizes.append(strips.jobs)
+        strips(packing, 10, Monitor(Clock(), -1), nobody)
+    assert sizes[:: Strips.patience] == [3, 6, 12, 24, 40, 40]
+    assert packing.value == program.objective(packing.chosen)
+
+
+@pytest.mark.parametrize(("family", "kind"), [("geo", Flush), ("deferrable", Strips)])
+def test_the_kind_of_windows_follows_the_capacity(family: str, kind: type) -> None:
+    _, pricing, _ = priced(family, 0)
+    assert type(windows(pricing, np.random.default_rng(0))) is kind

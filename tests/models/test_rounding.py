@@ -8,7 +8,7 @@ import numpy as np
 import pyomo.core as pyo
 import pytest
 
-from optsched.models.restricted import Choice, CoveredMip
+from optsched.models.restricted import Choice, CoverMip
 from optsched.problems.time_indexed import TimeIndexedProblem, windows
 
 
@@ -34,7 +34,7 @@ def test_no_choice_breaks_a_row(priced: bool) -> None:
     rng, rows, tight = np.random.default_rng(0), 0, 0
     for _ in range(150):
         program = drawn(rng, priced)
-        model = CoveredMip(program)
+        model = CoverMip(program)
         for _ in range(20):
             chosen = []
             for job in np.unique(program.job).tolist():
@@ -63,6 +63,6 @@ def test_eight_cores_do_not_fit_twice_into_fifteen() -> None:
         overload_price=None,
         constant=0.0,
     )
-    (row,) = CoveredMip(both).pyomo.rounding.values()
+    (row,) = CoverMip(both).pyomo.rounding.values()
     assert (list(row.body.coefficients), pyo.value(row.upper)) == ([1.0, 1.0], 1.0)  # one of the two
-    assert not CoveredMip(replace(both, capacity=np.array([[16.0]]))).pyomo.rounding
+    assert not CoverMip(replace(both, capacity=np.array([[16.0]]))).pyomo.rounding
