@@ -4,7 +4,7 @@
     python benchmarks/certify.py --cases vcc-0.9 vcc-may-10       # vcc where the capacity binds
     python benchmarks/certify.py --cases masac --seeds 0-2 --seconds 600
 
-masac: `optsched generate masac`. lumpy-LOAD: GPUs and hours of jobs drawn from the 100,000 of Alibaba's PAI trace (0.1 to 20 h,
+masac: `optsched generate masac`. real-LOAD: jobs, prices and carbon of traces. lumpy-LOAD: GPUs and hours of jobs drawn from the 100,000 of Alibaba's PAI trace (0.1 to 20 h,
 1 to 16 GPUs) on the same sites, arrivals Beta(1.1, 1.3) over the two days, slack U(0.2, 0.6) of the duration, prices and carbon
 of five regions, other ones with every seed, from an hour of 2022 that the seed draws. vcc-LOAD: `optsched generate vcc --days 7
 --load LOAD`. vcc-may-SCALE: the jobs of May 2019 with their NCU scaled, one instance. A row an instance; `decomposition` on all
@@ -30,6 +30,7 @@ from optsched.instances.readers import read_google2019
 from optsched.stop import Stop
 
 SHAPES, PRICES = "gpu/alibaba2020_pai_100k.csv.gz", "grid/price_usd_per_mwh_2022_hourly_10zones.csv"
+JOBS, REGIONS = "gpu/alibaba2020_pai_1week_1k.csv", "grid/masac_five_regions_2022-12-01_06_hourly.csv"
 CARBON = "grid/ci_lca_gco2_per_kwh_2022_hourly_16zones.csv"
 
 
@@ -67,6 +68,11 @@ def lumpy(load: float, seed: int) -> GeoInstance:
     )
 
 
+def real(load: float, seed: int) -> GeoInstance:
+    """Jobs, prices and carbon of traces, on Table I's sites."""
+    return masac(load=load, seed=seed, trace=traces() / JOBS, signals=traces() / REGIONS)
+
+
 def _other_regions(rng: np.random.Generator, like: GeoInstance) -> tuple[Site, ...]:
     """The sites, with prices and carbon of regions that have both, from some hour on."""
     price, carbon = (pd.read_csv(traces() / name, index_col=0) for name in (PRICES, CARBON))
@@ -90,6 +96,8 @@ def _other_regions(rng: np.random.Generator, like: GeoInstance) -> tuple[Site, .
 CASES: dict[str, Callable[[int], Instance]] = {
     "masac": lambda seed: masac(seed=seed),
     "masac-1.8": lambda seed: masac(load=1.8, seed=seed),
+    "real-1.0": lambda seed: real(1.0, seed),
+    "real-1.8": lambda seed: real(1.8, seed),
     "lumpy-1.0": lambda seed: lumpy(1.0, seed),
     "lumpy-1.8": lambda seed: lumpy(1.8, seed),
     "vcc-0.7": lambda seed: vcc(days=7, load=0.7, seed=seed),
