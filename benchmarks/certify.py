@@ -4,11 +4,12 @@
     python benchmarks/certify.py --cases vcc-0.9 vcc-may-10       # vcc where the capacity binds
     python benchmarks/certify.py --cases masac --seeds 0-2 --seconds 600
 
-masac: `optsched generate masac`. real-LOAD: jobs, prices and carbon of traces. lumpy-LOAD: GPUs and hours of jobs drawn from the 100,000 of Alibaba's PAI trace (0.1 to 20 h,
-1 to 16 GPUs) on the same sites, arrivals Beta(1.1, 1.3) over the two days, slack U(0.2, 0.6) of the duration, prices and carbon
-of five regions, other ones with every seed, from an hour of 2022 that the seed draws. vcc-LOAD: `optsched generate vcc --days 7
---load LOAD`. vcc-may-SCALE: the jobs of May 2019 with their NCU scaled, one instance. A row an instance; `decomposition` on all
-cores, or with --workers so many seeds at once, a core each. Traces: $OPTSCHED_DATA.
+masac: `optsched generate masac`. real-LOAD: jobs, prices and carbon of traces. lumpy-LOAD: GPUs and hours of jobs drawn from
+the 100,000 of Alibaba's PAI trace (0.1 to 20 h, 1 to 16 GPUs) on the same sites, arrivals Beta(1.1, 1.3) over the two days,
+slack U(0.2, 0.6) of the duration, prices and carbon of five regions, other ones with every seed, from an hour of 2022 that
+the seed draws. vcc-LOAD: `optsched generate vcc --days 7 --load LOAD`. vcc-may-SCALE: the jobs of May 2019 with their NCU
+scaled, one instance. A row an instance; `decomposition` on all cores, or with --workers so many seeds at once, a core each.
+Traces: $OPTSCHED_DATA.
 """
 
 from __future__ import annotations
