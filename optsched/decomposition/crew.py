@@ -1,8 +1,9 @@
-"""Processes that search beside this one, each a share of the places, for a second at a time."""
+"""Processes that search beside this one, each a share of the places, for seconds at a time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Timer
 
 import numpy as np
 
@@ -30,16 +31,20 @@ class Member:
 
     def __call__(self, option: Ints, share: Share, leg: Leg) -> Ints:
         """From a choice on; the options of the share's jobs."""
-        recreate, clock = self.recreate, Clock()
+        recreate, clock, monitor = self.recreate, Clock(), Monitor(Clock(), -1)
+        timer = Timer(leg.seconds, monitor.stop, ("time_limit",))
+        timer.daemon = True
+        timer.start()
         self.packing.become(option)
         recreate.go_on(share)
         while (done := clock.elapsed_s() / leg.seconds) < 1.0:
             for slot in recreate.slots(self.window.between if leg.late else PLACES):
                 recreate.turn(slot, leg.hot * (leg.cold / leg.hot) ** done)
-            if leg.late:
+            if leg.late and clock.elapsed_s() < leg.seconds:
                 (slot,) = recreate.slots(1)
-                self.window(self.packing, slot, Monitor(clock, -1), share)
+                self.window(self.packing, slot, monitor, share)
                 recreate.look()
+        timer.cancel()
         return np.asarray(self.packing.option[share.jobs])
 
 

@@ -16,6 +16,7 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 2 * 10**6  # options, from which on jobs that are alike are priced as one
+MOST = 0.1  # share of a new choice in the volume at first, at most
 GOLDEN = 0.6180339887498949
 ROUNDING = 2e-10  # of the sum's largest part: float64 sums of a million terms are far more exact
 
@@ -93,7 +94,7 @@ class LagrangianSubproblem:
 
 
 class Part(LagrangianSubproblem):
-    """A subproblem with some of its options only, which keep their numbers."""
+    """A subproblem with some of its options only: choices and their loads are by the whole's numbers, `look` by its own."""
 
     def __init__(self, whole: LagrangianSubproblem, keep: Bools) -> None:
         super().__init__(whole.program.where(keep), whole._each)
@@ -148,7 +149,7 @@ class Volume:
         self.center = np.zeros(program.capacity.shape) if start is None else np.clip(start, 0.0, self.top)
         self.latest = np.zeros(len(program), dtype=np.int64)
         self.drawn = Drawn(program, kind)
-        self.iterations, self.most = 0, 0.1
+        self.iterations, self.most = 0, MOST
         self.drawn.mix(self.begin(relaxed), 0, 1.0)
 
     def begin(self, relaxed: LagrangianSubproblem, *, goes_on: bool = False) -> Ints:

@@ -9,17 +9,18 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.decomposition.pricing import NEAR, Pricing
-from optsched.decomposition.restricted_mip import solve_restricted_mip
+from optsched.decomposition.restricted_mip import Formulation, solve_restricted_mip
 from optsched.decomposition.share import Share
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
-from optsched.problems.time_indexed import ALMOST
+from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem
 
 GAP, NODES = 1e-4, 1
 NOTHING = np.zeros(0, dtype=np.int64)
+MOST_ENTRIES = 100_000  # of a strip's rows
 LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
-OPTIONS = 1.5  # a job of a strip, besides what it has
+OPTIONS = 1.5  # a job of a strip, in the mean
 
 
 class Windows(ABC):
@@ -28,10 +29,9 @@ class Windows(ABC):
     Attributes
     ----------
     begin : share of the time after which they are worth solving: before, what they gain is lost again.
-    cold : share of the time after which ruins keep nothing that is worse.
+    cold : share of the time after which ruins keep hardly anything that is worse.
     between : slots at which there are ruins before each. first : jobs in a window at first.
     worth, patience : of the objective, what one has to gain; windows without, after which they are twice as large.
-    formulation : of their programs.
     """
 
     begin: ClassVar[float]
@@ -40,7 +40,6 @@ class Windows(ABC):
     first: ClassVar[int]
     worth: ClassVar[float]
     patience: ClassVar[int]
-    formulation: ClassVar[str]
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         self.pricing, self.rng = pricing, rng
@@ -50,8 +49,9 @@ class Windows(ABC):
         """Choose the options of jobs at a slot anew, within a share."""
         p, before = self.pricing.program, packing.value
         rows, has = self.options(packing, slot, share)
-        if len(rows):
-            self._choose(packing, rows, has, outer)
+        if not len(rows):
+            return
+        self._choose(packing, rows, has, outer)
         self._idle = self._idle + 1 if packing.value - before < self.worth * abs(packing.value) else 0
         if self._idle == self.patience:
             self.jobs, self._idle = min(2 * self.jobs, len(p.demand)), 0
@@ -59,6 +59,10 @@ class Windows(ABC):
     @abstractmethod
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Options to choose from, with those that the jobs have, and these; in order."""
+
+    def formulation(self, part: TimeIndexedProblem) -> Formulation:
+        """Of a window's program."""
+        return "state"
 
     def _choose(self, packing: Packing, rows: Ints, has: Ints, outer: Monitor) -> None:
         p = self.pricing.program
@@ -77,7 +81,7 @@ class Windows(ABC):
             constant=0.0,
         )
         start = np.searchsorted(rows, has)
-        found = solve_restricted_mip(part, start, GAP, NODES, outer, self.formulation).chosen
+        found = solve_restricted_mip(part, start, GAP, NODES, outer, self.formulation(part)).chosen
         gained = part.objective(found) - part.objective(start)
         if gained <= 1e-12 * abs(packing.value):
             return
@@ -100,7 +104,6 @@ class Flush(Windows):
 
     begin, cold, between = 0.8, 1.0, 10
     first, worth, patience = 25, 5e-5, 20
-    formulation = "state"
 
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Of the pool, or flush; in the share's places."""
@@ -114,14 +117,13 @@ class Flush(Windows):
 
 
 class Strips(Windows):
-    """All jobs that run, or could run, in a strip of time and nowhere else: of each the few options that its prices like best.
+    """All jobs that run, or could run, in a strip of time and nowhere else: what they have, and what is least behind by price.
 
     How wide the strip is follows from how many jobs are to be in it: those whose runs reach least far from the slot.
     """
 
     begin, cold, between = 0.3, 0.3, 2
     first, worth, patience = 200, 1e-6, 10
-    formulation = "cover"
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:
         super().__init__(pricing, rng, jobs)
@@ -129,10 +131,16 @@ class Strips(Windows):
         self._pool = np.flatnonzero(pricing.pool & (pricing.reduced > -NEAR * p.value))
         self._behind = (pricing.earns[p.job] - pricing.reduced)[self._pool]
 
+    def formulation(self, part: TimeIndexedProblem) -> Formulation:
+        """In cover form while its rows are short."""
+        return "cover" if int(part.duration[part.job].sum()) <= MOST_ENTRIES else "state"
+
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Of the pool, inside the strip."""
-        p, pool, has = self.pricing.program, self._pool, packing.option
+        p, has = self.pricing.program, packing.option
         runs = has != NONE
+        open_ = share.jobs[p.job[self._pool]] & np.isin(p.place[self._pool], share.places)
+        pool, behind = self._pool[open_], self._behind[open_]
         far = np.maximum(slot - p.start[pool], p.start[pool] + p.duration[p.job[pool]] - slot)
         reach = np.full(len(has), np.inf)
         idle = ~runs[p.job[pool]]
@@ -140,16 +148,14 @@ class Strips(Windows):
         start = p.start[has[runs]]
         reach[runs] = np.maximum(slot - start, start + p.duration[runs] - slot)
         reach[~share.jobs] = np.inf
-        could = np.sort(reach[np.isfinite(reach)])
-        if not len(could):
-            return NOTHING, NOTHING
-        half = max(10, len(could) // 2)  # a window of all jobs would be the same every time
-        width = could[min(self.jobs, half, len(could)) - 1]
-        inside = reach <= width
-        wanted = np.flatnonzero((far <= width) & inside[p.job[pool]] & np.isin(p.place[pool], share.places))
-        most = int(OPTIONS * self.jobs)
-        if len(wanted) > most:
-            wanted = wanted[np.argpartition(self._behind[wanted], most)[:most]]
+        could = int(np.isfinite(reach).sum())
+        most = min(self.jobs, max(10, could // 2), could)  # a window of all jobs would be the same every time
+        inside = np.zeros(len(has), dtype=bool)
+        inside[np.argsort(reach, kind="stable")[:most]] = True
+        width = reach[inside].max(initial=0.0)
+        wanted = np.flatnonzero((far <= width) & inside[p.job[pool]])
+        if len(wanted) > int(OPTIONS * most):
+            wanted = wanted[np.argpartition(behind[wanted], int(OPTIONS * most))[: int(OPTIONS * most)]]
         mine = np.sort(has[runs & inside])
         return np.union1d(mine, pool[wanted]), mine
 

@@ -10,66 +10,83 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.decomposition.dual import Dual, Relaxed, Volume, solve_dual
+from optsched.decomposition.dual import MOST, Dual, Relaxed, Volume, solve_dual
 from optsched.instances.base import Bools, Floats
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 120_000  # options, from which on there is a pool
-POOL, POOL_PER_JOB = 40_000, 4  # options that join it in a pass, at most; at least so many a job
+POOL, POOL_PER_JOB = 40_000, 4  # options that join it in a pass, at most; or so many times the jobs, if that is more
 FIRST, AGAIN = 800, 200  # iterations on thinned starts, and on the pool after every pass
+HASTE = 0.5  # of the volume's largest share, after a hundred of the first
 PASSES = 30
 KEEP = 0.3  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
 FADE, LEAST = 0.8, 0.003  # of the volume's largest share, after every pass
-LOSES = 0.05  # of its value, what an option in the pool may pay too much
+LOSES = 0.05  # of an option's value: what its job may lose at best for it to be in the pool
 CLOSED = 4e-6  # relative: pool and bound, and what three passes have gained
 
 
-def quick_bound(program: TimeIndexedProblem) -> float:
-    """What no choice exceeds, within seconds."""
+def dual_bound(program: TimeIndexedProblem) -> float:
+    """What no choice exceeds."""
     return (solve_dual(program) if len(program) < MANY else solve_by_pool(program)).bound
 
 
 def solve_by_pool(
-    program: TimeIndexedProblem, *, start: Floats | None = None, watch: Callable[[Dual | None], bool] = lambda dual: False
+    program: TimeIndexedProblem,
+    *,
+    start: Floats | None = None,
+    watch: Callable[[Dual], object] = lambda dual: None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Dual:
     """Prices of small dual value, and what they prove of all options.
 
     Parameters
     ----------
     start : prices to begin with, shape (P, T).
-    watch : called after each pass with the best so far, and before each iteration with None; true ends it.
+    watch : called with the best so far, at first and after each pass. over : called before each iteration; true ends it.
     """
     relaxed = Relaxed(program)
     whole = relaxed.subproblem
     options, jobs = len(whole.program), len(whole.program.demand)
     volume = Volume(whole, relaxed.kind, start)
+    least, center, marks = volume.best, volume.center, list[float]()
+    pool = np.zeros(options, dtype=bool)
+
+    def told() -> Dual:
+        dual = Dual(center, least + relaxed.margin(center), volume.iterations, volume.latest, volume.drawn.option)
+        best = relaxed.told(dual)
+        watch(best)
+        return best
+
+    best = told()
     if start is None:
         volume.begin(whole.part(_thinned(whole.program, max(2, options // MANY))))
-        _go_on(volume, FIRST, watch)
-    pool = np.zeros(options, dtype=bool)
-    prices = center = volume.center
-    least, marks = np.inf, list[float]()
-    while True:
+        for _ in range(FIRST // 100):
+            if not over():
+                _go_on(volume, 100, over)
+                volume.most = HASTE * volume.most
+        volume.most = MOST
+    prices = volume.center
+    while not over() and len(marks) < PASSES:
         value, reduced, earned = whole.look(prices)
         if value < least:
             least, center = value, prices
         marks.append(least)
-        best = Dual(center, least + relaxed.margin(center), volume.iterations, volume.latest, volume.drawn.option)
+        best = told()
         small = CLOSED * abs(least)
-        closed = len(marks) > 3 and marks[-4] - least < small and least - volume.best < small
-        if watch(told := relaxed.told(best)) or closed or len(marks) > PASSES:
-            return told
+        if len(marks) > 3 and marks[-4] - least <= small and least - volume.best <= small:
+            break
         _join(pool, whole.program.value, reduced, earned, max(POOL, POOL_PER_JOB * jobs))
         volume.center = center
         volume.begin(whole.part(pool), goes_on=True)
-        _go_on(volume, AGAIN, watch)
+        _go_on(volume, AGAIN, over)
         volume.most = max(LEAST, FADE * volume.most)
         prices = KEEP * center + (1 - KEEP) * volume.center
+    return best
 
 
-def _go_on(volume: Volume, iterations: int, watch: Callable[[Dual | None], bool]) -> None:
+def _go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
     for _ in range(iterations):
-        if watch(None) or not volume.step():
+        if over() or not volume.step():
             return
 
 

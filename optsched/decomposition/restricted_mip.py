@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
+Formulation = Literal["state", "cover"]
 MOST_NODES = 2**31 - 1  # HiGHS counts them in 32 bits
 PIVOTS = 2  # of the simplex method, a row
 SMALL = 400  # columns: presolved, HiGHS has learned 238,000 conflicts on 125 of them in a dive, in 40 s; as they are, 0.1 s
@@ -25,7 +27,12 @@ class Optimum:
 
 
 def solve_restricted_mip(
-    program: TimeIndexedProblem, start: Ints, gap: float, nodes: int, outer: Monitor | None = None, formulation: str = "state"
+    program: TimeIndexedProblem,
+    start: Ints,
+    gap: float,
+    nodes: int,
+    outer: Monitor | None = None,
+    formulation: Formulation = "state",
 ) -> Optimum:
     """A choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
 
@@ -34,7 +41,7 @@ def solve_restricted_mip(
     Parameters
     ----------
     outer : of the run that this is part of; when that is stopped, so is this.
-    formulation : ``"state"`` or ``"cover"``.
+    formulation : how capacity is written.
     """
     if not (program.value > 0).any():
         return Optimum(start, None)

@@ -28,7 +28,7 @@ DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
-NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; at least so many a job
+NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; or so many times the jobs, if that is more
 LP_SHARE = 0.1  # of the time that is left, at most
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
@@ -106,22 +106,21 @@ class Search:
         def over() -> bool:
             return self._over() is not None or (latest is not None and clock.elapsed_s() > latest)
 
-        def seen(dual: Dual | None) -> bool:
-            if dual is not None:
-                self.dual = dual
-                self.monitor.bounded(-dual.bound)
-            return over()
+        def seen(dual: Dual) -> None:
+            self.dual = dual
+            self.monitor.bounded(-dual.bound)
 
         def watch(dual: Dual) -> bool:
             if dual.iterations % 100 == 0:
                 marks.append(dual.bound)
             gains = -np.diff(marks[-3:])
             settled = len(gains) == 2 and bool((gains < SETTLED * abs(dual.bound)).all())
-            return seen(dual) or settled
+            seen(dual)
+            return settled or over()
 
         if len(self.program) < MANY:
             return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
-        return solve_by_pool(self.program, start=start, watch=seen)
+        return solve_by_pool(self.program, start=start, watch=seen, over=over)
 
     def _settled(self, dual: Dual) -> Dual:
         return settled(self.program, dual)
@@ -206,7 +205,7 @@ class Search:
                         self._offer(packing.chosen)
                     if self._over():
                         break
-                if late:
+                if late and not self._over():
                     (slot,) = recreate.slots(1)
                     window(packing, slot, self.monitor, recreate.share)
                     recreate.look()

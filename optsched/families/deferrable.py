@@ -77,10 +77,10 @@ class Deferrable(Family[DeferrableInstance, DeferrableSchedule]):
 
     def clairvoyant(self, instance: DeferrableInstance) -> float:
         """The Lagrangian dual, in core-slots."""
-        from optsched.decomposition.passes import quick_bound
+        from optsched.decomposition.passes import dual_bound
         from optsched.problems.deferrable import view
 
-        return quick_bound(view(instance).problem)
+        return dual_bound(view(instance).problem)
 
     def online(self) -> Online[DeferrableInstance, DeferrableSchedule]:
         """Replays."""

@@ -77,10 +77,10 @@ class Geo(Family[GeoInstance, GeoSchedule]):
 
     def clairvoyant(self, instance: GeoInstance) -> float:
         """The Lagrangian dual, in USD."""
-        from optsched.decomposition.passes import quick_bound
+        from optsched.decomposition.passes import dual_bound
         from optsched.problems.geo import view
 
-        return quick_bound(view(instance).problem)
+        return dual_bound(view(instance).problem)
 
     def online(self) -> Online[GeoInstance, GeoSchedule]:
         """Replays."""

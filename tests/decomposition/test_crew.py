@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,13 +12,13 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.decomposition.crew import Crew, Leg
+from optsched.decomposition.crew import Crew, Leg, Member
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import windows
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import Recreate
 from optsched.decomposition.search import Search
-from optsched.decomposition.share import deal, most
+from optsched.decomposition.share import Share, deal, most
 from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.generators import masac, osdec, vcc
 from optsched.mates import Mate
@@ -159,6 +160,34 @@ def test_what_mates_find_is_brought_together() -> None:
             assert packing.value == program.objective(packing.chosen)
             assert (program.load(packing.chosen) <= program.capacity).all()
     assert first < packing.value <= dual.bound
+
+
+@pytest.mark.parametrize("instance", [masac(jobs=120, days=0.5, scale=0.1), osdec(2, 2, jobs=150)], ids=["geo", "deferrable"])
+def test_late_legs_have_windows(instance: Any) -> None:
+    """A mate's share gets better by them, and the leg ends with whatever the window has by then."""
+    view = family_of(instance).time_indexed(instance)
+    assert view is not None
+    program = view.problem
+    dual = solve_dual(program, iterations=150)
+    pricing = Pricing(program, dual)
+    packing = Packing(program, serial_sgs(program, pricing.order(), pricing.reduced))
+    member, share = Member(program, dual, 0), Share.whole(packing)
+    half = replace(share, jobs=np.arange(len(program.demand)) % 2 == 0)
+    solved = []
+    choose = member.window._choose
+    member.window._choose = lambda *words: solved.append(choose(*words))  # type: ignore[method-assign]
+    for mine in (half, share):
+        before = packing.option.copy()
+        packing.option[mine.jobs] = member(packing.option.copy(), mine, Leg(1e-9, 1e-12, 1.5, late=True))
+        packing.become(packing.option)
+        np.testing.assert_array_equal(packing.option[~mine.jobs], before[~mine.jobs])
+        assert packing.value >= program.objective(np.sort(before[before != NONE])) - 1e-6
+        assert packing.value <= dual.bound
+    assert solved
+    size = member.window.jobs
+    nobody = replace(share, jobs=np.zeros_like(share.jobs))
+    member(packing.option.copy(), nobody, Leg(1e-9, 1e-12, 0.2, late=True))
+    assert member.window.jobs == size
 
 
 def test_a_mate_that_dies_loses_what_it_did() -> None:

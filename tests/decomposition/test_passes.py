@@ -8,10 +8,9 @@ import pytest
 import optsched
 from optsched.decomposition import dual as duals
 from optsched.decomposition import passes, search
-from optsched.decomposition.dual import Dual, LagrangianSubproblem, bound_of, solve_dual
-from optsched.decomposition.passes import quick_bound, solve_by_pool
+from optsched.decomposition.dual import LagrangianSubproblem, bound_of, solve_dual
+from optsched.decomposition.passes import dual_bound, solve_by_pool
 from optsched.instances.generators import masac, osdec
-from optsched.instances.geo import GeoInstance
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.registry import family_of
 from tests.decomposition.test_dual import SEEDS, optimum, program
@@ -80,19 +79,25 @@ def test_a_part_is_worth_no_more_and_keeps_its_numbers(family: str) -> None:
         np.testing.assert_array_equal(whole.part(keep).load(chosen), options.load(chosen))
 
 
-def test_it_ends_when_asked_with_a_bound_that_holds() -> None:
-    options = listed("geo", 7)
-    least = solve_by_pool(options).bound
-    for many in (0, 1, 900):
-        calls: list[Dual | None] = []
+@pytest.mark.parametrize("family", SEEDS)
+@pytest.mark.parametrize("many", [0, 1, 50, 900])
+def test_it_ends_when_asked_with_a_bound_that_holds(family: str, many: int) -> None:
+    for seed in range(4):
+        options = program(family, seed)
+        if not len(options):
+            continue
+        asked, told = list[int](), list[float]()
 
-        def watch(dual: Dual | None, calls: list[Dual | None] = calls, many: int = many) -> bool:
-            calls.append(dual)
-            return len(calls) > many
+        def over(asked: list[int] = asked) -> bool:
+            asked.append(1)
+            return len(asked) > many
 
-        dual = solve_by_pool(options, watch=watch)
-        assert len([call for call in calls if call is None]) <= many + 2
-        assert dual.bound >= least - 1e-9 * abs(least)
+        dual = solve_by_pool(options, over=over, watch=lambda dual, told=told: told.append(dual.bound))  # type: ignore[misc]
+        assert told[-1] == dual.bound, "the last that was told"
+        assert told == sorted(told, reverse=True)
+        assert dual.bound >= optimum(family, seed) - 1e-9, seed
+        assert (dual.prices <= (options.overload_price or np.inf)).all()
+        assert dual.iterations <= many
 
 
 def test_prices_to_begin_with_are_not_worse_in_the_end() -> None:
@@ -104,13 +109,14 @@ def test_prices_to_begin_with_are_not_worse_in_the_end() -> None:
 @pytest.mark.parametrize("family", SOME)
 def test_the_search_and_the_bound_of_replays_use_it(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     instance, options = SOME[family](9), listed(family, 9)
-    few = optsched.solve(instance, method="decomposition", options={"iterations": 5})
+    assert dual_bound(options) == solve_dual(options).bound
     for module in (passes, search):
-        monkeypatch.setattr(module, "MANY", 1)
-    many = optsched.solve(instance, method="decomposition", options={"iterations": 5})
-    assert few.bound is not None
-    assert many.bound == pytest.approx(few.bound, rel=2e-3)
-    assert many.objective is not None
-    assert many.objective <= min(many.bound, few.bound) + 1e-9
-    assert quick_bound(options) == solve_by_pool(options).bound
-    assert isinstance(instance, GeoInstance) == (family == "geo")
+        monkeypatch.setattr(module, "MANY", 10)
+    pooled = solve_by_pool(options)
+    assert dual_bound(options) == family_of(instance).clairvoyant(instance) == pooled.bound
+    result = optsched.solve(instance, method="decomposition", options={"iterations": 2})
+    assert optsched.check(instance, result) == []
+    assert result.bound is not None
+    assert result.bound <= pooled.bound * (1 + 1e-9)
+    assert result.objective is not None
+    assert result.objective <= result.bound + 1e-9
