@@ -21,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pandas as pd
 from arguments import add_seeds
+from replay_geo import scenario
 
 import optsched
 from optsched.files import traces
@@ -31,7 +32,6 @@ from optsched.instances.readers import read_google2019
 from optsched.stop import Stop
 
 SHAPES, PRICES = "gpu/alibaba2020_pai_100k.csv.gz", "grid/price_usd_per_mwh_2022_hourly_10zones.csv"
-JOBS, REGIONS = "gpu/alibaba2020_pai_1week_1k.csv", "grid/masac_five_regions_2022-12-01_06_hourly.csv"
 CARBON = "grid/ci_lca_gco2_per_kwh_2022_hourly_16zones.csv"
 
 
@@ -69,11 +69,6 @@ def lumpy(load: float, seed: int) -> GeoInstance:
     )
 
 
-def real(load: float, seed: int) -> GeoInstance:
-    """Jobs, prices and carbon of traces, on Table I's sites."""
-    return masac(load=load, seed=seed, trace=traces() / JOBS, signals=traces() / REGIONS)
-
-
 def _other_regions(rng: np.random.Generator, like: GeoInstance) -> tuple[Site, ...]:
     """The sites, with prices and carbon of regions that have both, from some hour on."""
     price, carbon = (pd.read_csv(traces() / name, index_col=0) for name in (PRICES, CARBON))
@@ -97,8 +92,8 @@ def _other_regions(rng: np.random.Generator, like: GeoInstance) -> tuple[Site, .
 CASES: dict[str, Callable[[int], Instance]] = {
     "masac": lambda seed: masac(seed=seed),
     "masac-1.8": lambda seed: masac(load=1.8, seed=seed),
-    "real-1.0": lambda seed: real(1.0, seed),
-    "real-1.8": lambda seed: real(1.8, seed),
+    "real-1.0": lambda seed: scenario(1.0, seed),
+    "real-1.8": lambda seed: scenario(1.8, seed),
     "lumpy-1.0": lambda seed: lumpy(1.0, seed),
     "lumpy-1.8": lambda seed: lumpy(1.8, seed),
     "vcc-0.7": lambda seed: vcc(days=7, load=0.7, seed=seed),

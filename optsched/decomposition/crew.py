@@ -31,7 +31,8 @@ class Member:
 
     def __call__(self, option: Ints, share: Share, leg: Leg) -> Ints:
         """From a choice on; the options of the share's jobs."""
-        recreate, clock, monitor = self.recreate, Clock(), Monitor(Clock(), -1)
+        recreate, clock = self.recreate, Clock()
+        monitor = Monitor(clock, -1)
         timer = Timer(leg.seconds, monitor.stop, ("time_limit",))
         timer.daemon = True
         timer.start()

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.decomposition.pricing import NEAR, Pricing
+from optsched.decomposition.ranks import least
 from optsched.decomposition.restricted_mip import Formulation, solve_restricted_mip
 from optsched.decomposition.share import Share
 from optsched.instances.base import Bools, Floats, Ints
@@ -133,7 +134,9 @@ class Strips(Windows):
 
     def formulation(self, part: TimeIndexedProblem) -> Formulation:
         """In cover form while its rows are short."""
-        return "cover" if int(part.duration[part.job].sum()) <= MOST_ENTRIES else "state"
+        from optsched.models.time_indexed import entries
+
+        return "cover" if entries(part) <= MOST_ENTRIES else "state"
 
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
         """Of the pool, inside the strip."""
@@ -154,8 +157,7 @@ class Strips(Windows):
         inside[np.argsort(reach, kind="stable")[:most]] = True
         width = reach[inside].max(initial=0.0)
         wanted = np.flatnonzero((far <= width) & inside[p.job[pool]])
-        if len(wanted) > int(OPTIONS * most):
-            wanted = wanted[np.argpartition(behind[wanted], int(OPTIONS * most))[: int(OPTIONS * most)]]
+        wanted = wanted[least(behind[wanted], int(OPTIONS * most))]
         mine = np.sort(has[runs & inside])
         return np.union1d(mine, pool[wanted]), mine
 

@@ -40,8 +40,8 @@ class Decomposition(BaseMethod[Instance]):
     iterations
         Rounds of the search; 0: until another limit ends it, or 100 where there is none.
     threads
-        Processes that ruin and recreate, each at some of the places, under a time limit; threads that price the shards of a
-        very large instance; 0: as many as there are cores. Without a time limit digits do not depend on it.
+        Processes that search, each at some of the places or in a part of the time, under a time limit; threads that price the
+        shards of a very large instance; 0: as many as there are cores. Without a time limit digits do not depend on it.
     scheduler
         Address of a Dask cluster whose workers do so instead, as in ``tcp://127.0.0.1:8786``.
     """

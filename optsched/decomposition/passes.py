@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from optsched.decomposition import ranks
 from optsched.decomposition.dual import MOST, Dual, Relaxed, Volume, solve_dual
 from optsched.instances.base import Bools, Floats
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -92,13 +93,11 @@ def _go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
 
 def _thinned(program: TimeIndexedProblem, k: int) -> Bools:
     """Every `k`-th option of each job at each place, the first among them."""
-    new = np.flatnonzero((np.diff(program.job, prepend=-1) != 0) | (np.diff(program.place, prepend=-1) != 0))
-    rank = np.arange(len(program)) - np.repeat(new, np.diff(np.append(new, len(program))))
-    return np.asarray(rank % k == 0)
+    return np.asarray(ranks.rank(program.job * len(program.capacity) + program.place) % k == 0)
 
 
 def _join(pool: Bools, value: Floats, reduced: Floats, earned: Floats, most: int) -> None:
     """Those that come nearest to what their jobs earn at best, where these earn something or nearly do."""
     near = np.flatnonzero((value > 0) & (earned > -LOSES * value))
     behind = (earned[near] - reduced[near]) / value[near]
-    pool[near if len(near) <= most else near[np.argpartition(behind, most)[:most]]] = True
+    pool[near[ranks.least(behind, most)]] = True

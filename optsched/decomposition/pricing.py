@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.decomposition.dual import Dual, LagrangianSubproblem
+from optsched.decomposition.ranks import least, rank
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 CLOSE = 6  # options a job
 FRESH = 0.3  # of the iterations: how old that may be
-TINY = 1e-300
 NEAR = 0.1  # of an option's value: what it may be behind the job's best to be in a core
 
 
@@ -46,12 +46,12 @@ class Pricing:
         """Jobs by what they earn a unit of demand and slot, the best first."""
         return np.argsort(-self.density, kind="stable")
 
-    def nearest(self, most: float) -> Bools:
+    def nearest(self, most: int) -> Bools:
         """Of the pool, those that are least behind their jobs' best beside what they are worth, shape (n,)."""
         pool = np.flatnonzero(self.pool)
         p, near = self.program, np.zeros(len(self.pool), dtype=bool)
-        behind = (self.earns[p.job[pool]] - self.reduced[pool]) / np.maximum(p.value[pool], TINY)
-        near[pool if len(pool) <= most else pool[np.argpartition(behind, int(most))[: int(most)]]] = True
+        behind = (self.earns[p.job[pool]] - self.reduced[pool]) / p.value[pool]
+        near[pool[least(behind, most)]] = True
         return near
 
     def regret(self, packing: Packing) -> Floats:
@@ -75,8 +75,6 @@ class Pricing:
         behind = best[p.job] - self.reduced
         near = np.flatnonzero((behind <= NEAR * p.value) & (self.reduced > -NEAR * p.value))
         order = near[np.lexsort((behind[near], p.job[near]))]
-        new = np.flatnonzero(np.diff(p.job[order], prepend=-1))
-        rank = np.arange(len(order)) - np.repeat(new, np.diff(np.append(new, len(order))))
         close = np.zeros(len(p), dtype=bool)
-        close[order[rank < CLOSE]] = True
+        close[order[rank(p.job[order]) < CLOSE]] = True
         return close

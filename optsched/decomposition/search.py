@@ -34,11 +34,8 @@ ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES = 20  # at first; four times as many at every further try
 ROUNDS = 100  # if nothing else ends the search
-LEG_S, LATE_LEG_S, ENDS_S = (
-    1.0,
-    3.0,
-    0.25,
-)  # how long mates search for themselves, and when there are windows; how long before the end they are back
+LEG_S, LATE_LEG_S = 1.0, 3.0  # how long mates search for themselves, and how long when there are windows
+ENDS_S = 0.25  # how long before the end they are back
 MOST_SENT = 20_000_000  # options of all mates together: 0.1 GB a million
 
 
@@ -49,7 +46,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far.
+    core : bound of the exact core, infinite until it has one. rounds : so far. window : the windows, once ruins have begun.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int, threads: int = 0) -> None:
@@ -134,7 +131,7 @@ class Search:
     def _relaxed(self, pricing: Pricing) -> Ints:
         """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
         p = self.program
-        pool = pricing.nearest(max(NEAREST, NEAREST_PER_JOB * len(p.demand)))
+        pool = pricing.nearest(max(NEAREST, int(NEAREST_PER_JOB * len(p.demand))))
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.decomposition.dual import ROUNDING, LagrangianSubproblem
+from optsched.decomposition.ranks import rank
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.events import Named
@@ -106,21 +107,15 @@ def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:
     if not len(program):
         return keep
     order = np.lexsort((-reduced, program.job))
-    keep[order[_rank(program.job[order]) < KEPT]] = True
+    keep[order[rank(program.job[order]) < KEPT]] = True
     pair = program.job * len(program.capacity) + program.place
     by_pair = np.lexsort((-reduced, pair))
-    first = by_pair[_rank(pair[by_pair]) == 0]  # the best start of each job at each place
+    first = by_pair[rank(pair[by_pair]) == 0]  # the best start of each job at each place
     best = first[np.lexsort((-reduced[first], program.job[first]))]
-    keep[best[_rank(program.job[best]) < PLACES]] = True
+    keep[best[rank(program.job[best]) < PLACES]] = True
     worth = np.lexsort((-program.value, program.job))
-    keep[worth[_rank(program.job[worth]) == 0]] = True
+    keep[worth[rank(program.job[worth]) == 0]] = True
     return keep
-
-
-def _rank(group: Ints) -> Ints:
-    """Of each entry in its group, where equal ones stand together, shape (n,)."""
-    new = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.arange(len(group)) - np.repeat(new, np.diff(np.append(new, len(group))))
 
 
 class Shards:
