@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.decomposition.alike import Alike
+from optsched.decomposition.ranks import begins
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 
@@ -52,7 +53,7 @@ class LagrangianSubproblem:
         self._begin = program.place * slots + program.start
         self._end = self._begin + program.duration[program.job]
         self._demand = program.demand[program.job]
-        self._first = np.flatnonzero(np.diff(program.job, prepend=-1))
+        self._first = begins(program.job)
         self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
 
     def reduced_values(self, prices: Floats) -> Floats:
@@ -67,8 +68,7 @@ class LagrangianSubproblem:
         reduced = self.reduced_values(prices)
         best = self._best(reduced)
         hits = np.flatnonzero(reduced == best[self._group])
-        _, first = np.unique(self._group[hits], return_index=True)
-        return self._value(prices, best), hits[first][best > 0]
+        return self._value(prices, best), hits[begins(self._group[hits])][best > 0]
 
     def look(self, prices: Floats) -> tuple[float, Floats, Floats]:
         """The dual value, what every option is worth, and what the best one of its job is, shape (n,) each; negative too."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.decomposition.dual import ROUNDING, LagrangianSubproblem
-from optsched.decomposition.ranks import rank
+from optsched.decomposition.ranks import begins, largest, rank
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.events import Named
@@ -104,17 +104,16 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule) -> Sh
 def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:
     """The options of each job whose reduced values are largest, the best of its best places, and its most valuable one."""
     keep = np.zeros(len(program), dtype=bool)
-    if not len(program):
-        return keep
-    order = np.lexsort((-reduced, program.job))
-    keep[order[rank(program.job[order]) < KEPT]] = True
-    pair = program.job * len(program.capacity) + program.place
-    by_pair = np.lexsort((-reduced, pair))
-    first = by_pair[rank(pair[by_pair]) == 0]  # the best start of each job at each place
-    best = first[np.lexsort((-reduced[first], program.job[first]))]
-    keep[best[rank(program.job[best]) < PLACES]] = True
-    worth = np.lexsort((-program.value, program.job))
-    keep[worth[rank(program.job[worth]) == 0]] = True
+    job, of_job = program.job, begins(program.job)
+    keep[largest(program.value, of_job)] = True
+    best = largest(reduced, begins(job * len(program.capacity) + program.place))  # start of each job at each place
+    best = best[np.lexsort((-reduced[best], job[best]))]
+    keep[best[rank(job[best]) < PLACES]] = True
+    left = reduced.copy()
+    for _ in range(KEPT):
+        best = largest(left, of_job)
+        keep[best] = True
+        left[best] = -np.inf
     return keep
 
 
