@@ -59,7 +59,7 @@ class LagrangianSubproblem:
     def reduced_values(self, prices: Floats) -> Floats:
         """Value of every option less what it pays for capacity, shape (n,)."""
         paid = np.zeros((prices.shape[0], prices.shape[1] + 1))
-        np.cumsum(prices, axis=1, out=paid[:, 1:])
+        paid[:, 1:] = np.cumsum(prices, axis=1, dtype=np.longdouble)  # a dear slot must not cost later ones their digits
         flat = paid.ravel()
         return np.asarray(self.program.value - self._demand * (flat[self._end] - flat[self._begin]))
 
@@ -162,6 +162,12 @@ class Volume:
         self._target = self.best - 0.05 * abs(self.best - self._program.constant)
         return chosen
 
+    def onto(self, relaxed: LagrangianSubproblem, center: Floats) -> Volume:
+        """From other prices on, with other options of the same jobs; the volume goes on, what was best begins anew."""
+        other = Volume(relaxed, np.arange(len(relaxed.program.demand)), center)
+        other.load = self.load
+        return other
+
     def step(self) -> bool:
         """One iteration; false where there is nothing to be gained."""
         relaxed, program, center, best = self._relaxed, self._program, self.center, self.best
@@ -237,14 +243,22 @@ class Relaxed:
 
     def margin(self, prices: Floats) -> float:
         """Of a dual value, for its rounding."""
-        program = self.program
-        rent = float(program.rent(prices).sum())
-        return ROUNDING * max(abs(program.constant), rent, self._largest * len(program.demand))
+        return margin(self.program, prices, self._largest)
 
     def told(self, dual: Dual) -> Dual:
         """Options as those of the whole program."""
         alike = self._alike
         return dual if alike is None else replace(dual, latest=alike.spread(dual.latest), drawn=alike.rows(dual.drawn))
+
+
+def margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float:
+    """What rounding may hide of a dual value: of what jobs earn, an option `largest` at most, and of what they pay.
+
+    What an option pays is the difference of two sums of prices times its demand, however little the option is worth.
+    """
+    rent, paid = float(program.rent(prices).sum()), float(program.demand.sum()) * float(prices.sum(axis=1).max(initial=0.0))
+    summed = prices.shape[1] * np.finfo(np.longdouble).eps + 4 * np.finfo(float).eps
+    return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand)) + 4 * float(summed) * paid
 
 
 def max_useful_price(program: TimeIndexedProblem) -> float:

@@ -17,11 +17,16 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 120_000  # options, from which on there is a pool
 POOL, POOL_PER_JOB = 40_000, 4  # options that join it in a pass, at most; or so many times the jobs, if that is more
-FIRST, AGAIN = 800, 200  # iterations on thinned starts, and on the pool after every pass
-HASTE = 0.5  # of the volume's largest share, after a hundred of the first
-PASSES = 30
+FIRST, LEG = 800, 50  # iterations on thinned starts, at most, and after how many all options are looked at
+GAINED = 3e-3  # relative: what that must bring to go on
+AGAIN = 50  # iterations on the pool after the first pass
+GROWS, MOST_AGAIN = 1.3, 200  # with every pass; iterations at most
+HASTE = 0.7  # of the volume's largest share, after a leg of the first
+PASSES = 40
 KEEP = 0.3  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
-FADE, LEAST = 0.8, 0.003  # of the volume's largest share, after every pass
+FADE, LEAST = 0.8, 0.003  # of the volume's largest share, after so many iterations on pools
+STALLS, STALLED = 1e-4, 0.5  # relative gain on a pool that is next to none, and by how much the share fades then
+SETTLED = 0.01  # largest share at which that may be the end
 LOSES = 0.05  # of an option's value: what its job may lose at best for it to be in the pool
 CLOSED = 4e-6  # relative: pool and bound, and what three passes have gained
 
@@ -36,6 +41,7 @@ def solve_by_pool(
     *,
     start: Floats | None = None,
     watch: Callable[[Dual], object] = lambda dual: None,
+    early: Callable[[], bool] = lambda: False,
     over: Callable[[], bool] = lambda: False,
 ) -> Dual:
     """Prices of small dual value, and what they prove of all options.
@@ -44,6 +50,7 @@ def solve_by_pool(
     ----------
     start : prices to begin with, shape (P, T).
     watch : called with the best so far, at first and after each pass. over : called before each iteration; true ends it.
+    early : the same for thinned starts.
     """
     relaxed = Relaxed(program)
     whole = relaxed.subproblem
@@ -61,31 +68,41 @@ def solve_by_pool(
     best = told()
     if start is None:
         volume.begin(whole.part(_thinned(whole.program, max(2, options // MANY))))
-        for _ in range(FIRST // 100):
-            if not over():
-                _go_on(volume, 100, over)
-                volume.most = HASTE * volume.most
+        for _ in range(FIRST // LEG):
+            go_on(volume, LEG, lambda: early() or over())
+            volume.most = HASTE * volume.most
+            value, _ = whole(volume.center)
+            gained = least - value
+            if gained > 0:
+                least, center = value, volume.center
+                best = told()
+            if gained < GAINED * abs(least) or early() or over():
+                break
         volume.most = MOST
-    prices = volume.center
-    while not over() and len(marks) < PASSES:
+    prices, again = center, float(AGAIN)
+    while True:  # whenever it is over, what has been found is looked at
         value, reduced, earned = whole.look(prices)
         if value < least:
             least, center = value, prices
         marks.append(least)
         best = told()
         small = CLOSED * abs(least)
-        if len(marks) > 3 and marks[-4] - least <= small and least - volume.best <= small:
-            break
+        settled = volume.most <= SETTLED and len(marks) > 3 and marks[-4] - least <= small and least - volume.best <= small
+        if settled or over() or len(marks) == PASSES:
+            return best
         _join(pool, whole.program.value, reduced, earned, max(POOL, POOL_PER_JOB * jobs))
         volume.center = center
         volume.begin(whole.part(pool), goes_on=True)
-        _go_on(volume, AGAIN, over)
-        volume.most = max(LEAST, FADE * volume.most)
+        begun = volume.best
+        go_on(volume, int(again), over)
+        fade = FADE ** (again / MOST_AGAIN) if begun - volume.best > STALLS * abs(begun) else STALLED
+        volume.most = max(LEAST, fade * volume.most)
+        again = min(float(MOST_AGAIN), GROWS * again)
         prices = KEEP * center + (1 - KEEP) * volume.center
-    return best
 
 
-def _go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
+def go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
+    """So many iterations, fewer where it is over or nothing is left to be gained."""
     for _ in range(iterations):
         if over() or not volume.step():
             return

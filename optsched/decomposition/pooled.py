@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.decomposition.dual import Dual, solve_dual
+from optsched.decomposition.dual import MOST, Dual, LagrangianSubproblem, Volume
+from optsched.decomposition.passes import FADE, HASTE, LEAST, go_on
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.search import Search
 from optsched.decomposition.shadow_prices import written
@@ -20,12 +21,12 @@ from optsched.problems.view import TimeIndexedView
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
-SAMPLED = 2_000_000  # options of the jobs whose prices come first
-FIRST, AGAIN = 600, 400  # iterations of the dual on the sample, and on the pool after every pass
+THINNED = 2_000_000  # options whose prices come first
+FIRST, AGAIN = 300, 200  # iterations on these, and on the pool after every pass
 PASSES = 12  # at most
-SHARE, SAMPLE_SHARE = 0.5, 0.1  # of the time, for all passes, and for the sample
+SHARE, THINNED_SHARE = 0.5, 0.2  # of the time, for all passes, and until the prices of the thinned options
 CLOSED = 1e-4  # relative: what a further pass could gain at most
-KEEP = 0.3  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
+KEEP = 0.15  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
 
 
 def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> tuple[TimeIndexedProblem, Dual, Ints]:
@@ -50,9 +51,15 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         until = None if stop.seconds is None else share * stop.seconds
         return lambda: monitor.stopping is not None or (until is not None and monitor.clock.elapsed_s() > until)
 
-    over, ended, early = late(1.0), late(SHARE), late(SAMPLE_SHARE)
-    sample = shards.sample(max(1, options // SAMPLED))
-    prices = _told(shards, solve_dual(sample, iterations=FIRST, watch=lambda dual: early()).prices)
+    over, ended, early = late(1.0), late(SHARE), late(THINNED_SHARE)
+    thinned = shards.thinned(max(1, options // THINNED), over)
+    if thinned is None:
+        raise OptschedError("the time is over before all options have been looked at once")
+    volume = Volume(LagrangianSubproblem(thinned), np.arange(len(thinned.demand)))
+    for _ in range(FIRST // 100):
+        go_on(volume, 100, early)
+        volume.most *= HASTE
+    prices, most = _told(shards, volume.center), MOST
     kept: Listed | None = None
     best: Dual | None = None
     for number in range(PASSES):
@@ -65,13 +72,16 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
             best = Dual(prices, found.bound, number + 1, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
             monitor.bounded(-found.bound)
         program = shards.pooled(kept, found)
-        dual = solve_dual(program, iterations=AGAIN, start=best.prices, watch=lambda dual: ended())
-        if best.bound - dual.bound <= CLOSED * abs(best.bound) or ended():
+        volume = volume.onto(LagrangianSubproblem(program), best.prices)
+        volume.most = most
+        go_on(volume, AGAIN, ended)
+        most = max(LEAST, FADE * most)
+        if best.bound - volume.best <= CLOSED * abs(best.bound) or ended():
             break
-        prices = _told(shards, KEEP * best.prices + (1 - KEEP) * dual.prices)
+        prices = _told(shards, KEEP * best.prices + (1 - KEEP) * volume.center)
     if best is None:
         raise OptschedError("the time is over before all options have been looked at once")
-    return program, replace(best, latest=dual.latest, drawn=dual.drawn), program.find(selected)
+    return program, replace(best, latest=volume.latest, drawn=volume.drawn.option), program.find(selected)
 
 
 def _told(shards: Shards, prices: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from optsched.certificate import relative_gap
@@ -24,6 +26,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare, Stop
 
 DUAL_SHARE = 0.15  # of the time limit, at most
+THINNED_SHARE = 0.5  # of that, for thinned starts
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
@@ -97,11 +100,12 @@ class Search:
 
     def _price(self, start: Floats | None) -> Dual:
         clock, seconds = self.monitor.clock, self.stop.seconds
-        latest = None if seconds is None else clock.elapsed_s() + DUAL_SHARE * (seconds - clock.elapsed_s())
+        began = clock.elapsed_s()
         marks: list[float] = []
 
-        def over() -> bool:
-            return self._over() is not None or (latest is not None and clock.elapsed_s() > latest)
+        def over(share: float = 1.0) -> bool:
+            latest = np.inf if seconds is None else began + share * DUAL_SHARE * (seconds - began)
+            return clock.elapsed_s() > latest or self._over() is not None
 
         def seen(dual: Dual) -> None:
             self.dual = dual
@@ -117,7 +121,7 @@ class Search:
 
         if len(self.program) < MANY:
             return solve_dual(self.program, iterations=DUAL_MOST, start=start, watch=watch)
-        return solve_by_pool(self.program, start=start, watch=seen, over=over)
+        return solve_by_pool(self.program, start=start, watch=seen, early=partial(over, THINNED_SHARE), over=over)
 
     def _settled(self, dual: Dual) -> Dual:
         return settled(self.program, dual)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from optsched.decomposition.dual import ROUNDING, LagrangianSubproblem
+from optsched.decomposition.dual import LagrangianSubproblem, margin
 from optsched.decomposition.ranks import begins, largest, rank
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
@@ -26,9 +26,11 @@ from optsched.registry import family_of
 from optsched.schedules.base import Schedule
 from optsched.workers import hired
 
+T = TypeVar("T")
+
 OPTIONS = 1_000_000  # of a shard, about
 AHEAD = 4  # shards handed out for each worker: no more lie about
-KEPT, PLACES = 8, 8  # options a job that a pass keeps, and places of which it keeps the best one
+KEPT, PLACES = 12, 16  # options a job that a pass keeps, and places of which it keeps the best one
 
 
 class Listed(NamedTuple):
@@ -57,6 +59,14 @@ class Shard:
     duration: Ints
     kept: Listed
     selected: Ints
+
+
+class Thinned(NamedTuple):
+    """Some options of a shard, and its jobs."""
+
+    kept: Listed
+    demand: Floats
+    duration: Ints
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,14 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule) -> Sh
     largest = float(program.value.max(initial=0.0))
     earned = float(reduced[chosen].sum())
     return Shard(earned, largest, program.demand, program.duration, kept, rows + np.array([first, 0, 0]))
+
+
+def thin(some: Instance, first: int, step: int) -> Thinned:
+    """Every so many-th option of a shard's jobs, of which `first` is the number of the first."""
+    program = listed(some).problem
+    keep = rank(program.job * len(program.capacity) + program.place) % step == 0
+    kept = Listed(program.job[keep] + first, program.place[keep], program.start[keep], program.value[keep])
+    return Thinned(kept, program.demand, program.duration)
 
 
 def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:
@@ -152,28 +170,28 @@ class Shards:
             (part(self.instance, a, b), a, prices, scheduled)
             for (a, b), scheduled in zip(self.bounds, self.scheduled, strict=True)
         )
-        found = list(self._map(tasks, over))
+        found = list(self._map(price, tasks, over))
         if len(found) < len(self.bounds):
             return None
         earned, largest = fsum(shard.earned for shard in found), max(shard.largest for shard in found)
         demand = np.concatenate([shard.demand for shard in found])
-        rent = float(replace(self.empty, demand=demand).rent(prices).sum())
-        margin = ROUNDING * max(abs(self.empty.constant), rent, largest * len(self.jobs))
+        whole = replace(self.empty, demand=demand)
+        rent = float(whole.rent(prices).sum())
         return Pass(
-            self.empty.constant + earned + rent + margin,
+            self.empty.constant + earned + rent + margin(whole, prices, largest),
             demand,
             np.concatenate([shard.duration for shard in found]),
             Listed(*(np.concatenate(column) for column in zip(*(shard.kept for shard in found), strict=True))),
             np.concatenate([shard.selected for shard in found]),
         )
 
-    def _map(self, tasks: Iterable[tuple[Instance, int, Floats, Schedule]], over: Callable[[], bool]) -> Iterator[Shard]:
-        """Shards in the order of the tasks, of which only a few are under way at a time; fewer where it is over."""
-        waiting: deque[Future[Shard]] = deque()
+    def _map(self, work: Callable[..., T], tasks: Iterable[tuple[object, ...]], over: Callable[[], bool]) -> Iterator[T]:
+        """What becomes of the tasks, in their order, of which only a few are under way at a time; fewer where it is over."""
+        waiting: deque[Future[T]] = deque()
         for task in tasks:
             if over():
                 break
-            waiting.append(self.pool.submit(price, *task))
+            waiting.append(self.pool.submit(work, *task))
             if len(waiting) >= self.ahead:
                 yield waiting.popleft().result()
         while waiting:
@@ -183,11 +201,15 @@ class Shards:
             else:
                 yield future.result()
 
-    def sample(self, step: int) -> TimeIndexedProblem:
-        """Every so many-th job, on as much less capacity."""
-        some = self.instance.model_copy(update={"jobs": self.jobs[::step]})
-        problem = listed(some).problem
-        return replace(problem, capacity=problem.capacity / step)
+    def thinned(self, step: int, over: Callable[[], bool]) -> TimeIndexedProblem | None:
+        """Every so many-th option of each job and place; None where it was over before."""
+        tasks = ((part(self.instance, a, b), a, step) for a, b in self.bounds)
+        found = list(self._map(thin, tasks, over))
+        if len(found) < len(self.bounds):
+            return None
+        columns = Listed(*(np.concatenate(column) for column in zip(*(some.kept for some in found), strict=True)))
+        demand, duration = (np.concatenate([getattr(some, name) for some in found]) for name in ("demand", "duration"))
+        return replace(self.empty, **columns._asdict(), demand=demand, duration=duration)
 
     def pooled(self, kept: Listed, found: Pass) -> TimeIndexedProblem:
         """A program of some options of all jobs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 import optsched
 from optsched.decomposition.allocation import clairvoyant
 from optsched.decomposition.allocation.alone import lonely_bound
-from optsched.decomposition.dual import LagrangianSubproblem, max_useful_price, solve_dual
+from optsched.decomposition.dual import LagrangianSubproblem, bound_of, max_useful_price, solve_dual
+from optsched.decomposition.passes import solve_by_pool
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.reading import parse
 from optsched.registry import family as family_named
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
@@ -195,3 +198,49 @@ def test_a_huge_price_costs_no_digits() -> None:
     start = np.array([[1e16] + [1.01] * 11])
     assert solve_dual(program, start=start, iterations=1).bound >= 14.0
     assert solve_dual(program).bound == pytest.approx(14.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("cores", [1e6, 1e8, 1e9])
+def test_large_demands_that_are_worth_little_are_not_overcharged(cores: float) -> None:
+    """What an option pays is a difference of sums of prices: dear slots before it had cost a bound its digits, 499.95 for 500."""
+    slots, dear = 1000, 794.11
+    program = TimeIndexedProblem(
+        job=np.array([0]),
+        place=np.array([0]),
+        start=np.array([slots - 1]),
+        value=np.array([500.0]),
+        demand=np.array([cores]),
+        duration=np.array([1]),
+        capacity=np.append(np.zeros(slots - 1), cores)[None, :],
+        overload_price=None,
+        constant=0.0,
+    )
+    for less in (0.0, 1e-7, 1e-5):
+        prices = np.full((1, slots), dear)
+        prices[0, -1] = 500.0 / cores * (1 - less)
+        bound = bound_of(program, prices)
+        assert 500.0 <= bound <= 500.0 + 1e-6 * cores, "and the margin is small"
+
+
+def test_the_solvers_own_prices_of_such_jobs_prove_no_less_than_can_be_had() -> None:
+    """A demand of 1e8 behind a slot without capacity, as an adversary drew it: a bound of 499.9997, and no result at all."""
+    jobs = [
+        {"id": "a0", "cores": 1, "duration": 1, "earliest": 0, "latest": 0, "submitted": 0},
+        {"id": "a1", "cores": 2, "duration": 997, "earliest": 0, "latest": 0, "submitted": 0},
+        *(
+            {"id": f"b{k}", "cores": c, "duration": 1, "earliest": 999, "latest": 999, "submitted": 0, "waited": 1}
+            for k, c in enumerate((1e8, 1e8, 99999900))
+        ),
+    ]
+    instance = parse(
+        json.dumps(
+            {"format": "optsched-instance/1", "problem": "deferrable", "name": "p", "slot_s": 3600, "jobs": jobs}
+            | {"capacity": [0] * 998 + [2e8, 1e8], "delay_penalty": 99999500, "overload_penalty": 1e9}
+        ).encode(),
+        "p",
+    )
+    view = family_named("deferrable").time_indexed(instance)
+    assert view is not None
+    problem = view.problem
+    for dual in (solve_dual(problem, iterations=600), solve_by_pool(problem)):
+        assert dual.bound >= 500.0

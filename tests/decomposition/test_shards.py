@@ -70,6 +70,28 @@ def test_a_pass_is_the_dual(family: str) -> None:
 
 @pytest.mark.usefixtures("by_shards")
 @pytest.mark.parametrize("family", FAMILIES)
+def test_thinned_shards_are_every_so_many_th_start(family: str) -> None:
+    instance = some(family)
+    program = listed(instance).problem
+    whole = sharded(instance).thinned(1, lambda: False)
+    assert whole is not None
+    for name in ("job", "place", "start", "value", "demand", "duration", "capacity"):
+        assert np.array_equal(getattr(whole, name), getattr(program, name)), name
+    thin = sharded(instance).thinned(3, lambda: False)
+    assert thin is not None
+    by_place = list(zip(program.job.tolist(), program.place.tolist(), program.start.tolist(), strict=True))
+    wanted = [by_place[i] for pair in dict.fromkeys(row[:2] for row in by_place) for i in _of(by_place, pair)[::3]]
+    assert list(zip(thin.job.tolist(), thin.place.tolist(), thin.start.tolist(), strict=True)) == wanted
+    assert sharded(instance).thinned(3, lambda: True) is None
+
+
+def _of(rows: list[tuple[int, int, int]], pair: tuple[int, ...]) -> list[int]:
+    """Which rows are of a job and a place."""
+    return [i for i, row in enumerate(rows) if row[:2] == pair]
+
+
+@pytest.mark.usefixtures("by_shards")
+@pytest.mark.parametrize("family", FAMILIES)
 def test_digits_do_not_depend_on_who_works(family: str) -> None:
     instance = some(family, seed=1)
     prices = np.full(listed(instance).problem.capacity.shape, 0.003)
