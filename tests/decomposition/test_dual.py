@@ -202,7 +202,7 @@ def test_a_huge_price_costs_no_digits() -> None:
 
 @pytest.mark.parametrize("cores", [1e6, 1e8, 1e9])
 def test_large_demands_that_are_worth_little_are_not_overcharged(cores: float) -> None:
-    """What an option pays is a difference of sums of prices: dear slots before it had cost a bound its digits, 499.95 for 500."""
+    """What an option pays is a difference of sums of prices: dear slots before it had cost a bound its digits."""
     slots, dear = 1000, 794.11
     program = TimeIndexedProblem(
         job=np.array([0]),
