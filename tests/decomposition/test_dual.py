@@ -203,7 +203,7 @@ def test_a_huge_price_costs_no_digits() -> None:
 @pytest.mark.parametrize("cores", [1e6, 1e8, 1e9])
 def test_large_demands_that_are_worth_little_are_not_overcharged(cores: float) -> None:
     """What an option pays is a difference of sums of prices: dear slots before it had cost a bound its digits."""
-    slots, dear = 1000, 794.11
+    slots, dear = 100_000, 794.11
     program = TimeIndexedProblem(
         job=np.array([0]),
         place=np.array([0]),
@@ -219,7 +219,7 @@ def test_large_demands_that_are_worth_little_are_not_overcharged(cores: float) -
         prices = np.full((1, slots), dear)
         prices[0, -1] = 500.0 / cores * (1 - less)
         bound = bound_of(program, prices)
-        assert 500.0 <= bound <= 500.0 + 1e-6 * cores, "and the margin is small"
+        assert 500.0 <= bound <= 500.0 + 1e-5 * cores, "and the margin is small"
 
 
 def test_the_solvers_own_prices_of_such_jobs_prove_no_less_than_can_be_had() -> None:
