@@ -12,60 +12,65 @@ from optsched.heuristics.serial_sgs import EVERY, densest_first, density, place
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.schedules.geo import GeoSchedule
+from optsched.schedules.geo import GeoSchedule, Start
 from optsched.stop import Spare
 
 Score = Callable[[GeoInstance, TimeIndexedProblem], Floats]
 """How much each option is liked, shape (n,); minus infinity refuses it."""
 SOON = 15  # slots of slack that are looked at in haste: a third of the time, for some per cent of the utility
+HELD = 20_000_000  # options that are held at once, 45 bytes each
 HASTE = 2.0  # what making all options and placing all jobs takes, in times of making the options
 
 
 def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs by utility a GPU-slot, each at the site and start that earn most among those that still fit.
 
-    Where there is no time to look at all options of all jobs first, jobs are placed a part at a time, and soon.
+    Where there is no time to look at all options of all jobs first, jobs are placed a part at a time, and soon; where there
+    are too many to be held at once, a part at a time.
     """
     jobs, count = len(instance.columns.submitted), how_many(instance)
     share(instance)  # before the first part, whose seconds tell how long all of them will take
     before = np.inf if spare is None else spare.left_s()
-    made: list[Part] = []
-    hurried = False
+    waiting: list[Part] = []
+    placed: list[tuple[int, Start]] = []
+    hurried = at_once = False
     worth, free = np.full(jobs, -np.inf), instance.capacity.astype(float)
     for c in range(count):
         part = Part(instance, np.arange(c, jobs, count), free, SOON if hurried else None)  # every so-manieth: like the whole
-        made.append(part)
-        waiting = [part]
+        waiting.append(part)
         if spare is not None and not hurried:
             left = spare.left_s()
-            each = (before - left) / len(made) if left < np.inf else 0.0
-            hurried = each * (HASTE * count - len(made)) > left
+            each = (before - left) / (c + 1) if left < np.inf else 0.0
+            hurried = each * (HASTE * count - c - 1) > left
             spare.cut |= hurried
-            waiting = made
-        for other in waiting if hurried else ():
-            place(other.packing, densest_first(other.options).tolist(), None, spare)
+        at_once = hurried or at_once or count * len(part.options) > HELD
         worth[part.rows] = density(part.options)
+        if at_once:
+            for other in waiting:
+                place(other.packing, densest_first(other.options).tolist(), None, spare)
+                placed += other.started()
+            waiting = []
         if spare is not None and not spare():
             break
-    if not hurried:
+    if not at_once:
         for i, job in enumerate(np.argsort(-worth, kind="stable").tolist()):
             if spare is not None and i and i % EVERY == 0 and not spare():
                 break
-            made[job % count].packing.insert_best(job // count)
-    return schedule(made)
+            waiting[job % count].packing.insert_best(job // count)
+    return schedule(placed + [start for part in waiting for start in part.started()])
 
 
 def dispatch(score: Score, instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) -> GeoSchedule:
     """Jobs as they are submitted, each at the option that it likes best among those that still fit."""
-    made = []
+    placed: list[tuple[int, Start]] = []
     free = instance.capacity.astype(float)
     for rows in np.array_split(np.argsort(instance.columns.submitted, kind="stable"), max(1, how_many(instance))):
         part = Part(instance, rows, free)
-        made.append(part)
         place(part.packing, range(len(part.rows)), score(part.instance, part.options), spare)
+        placed += part.started()
         if spare is not None and not spare():
             break
-    return schedule(made)
+    return schedule(placed)
 
 
 def in_order_of_arrival(score: Score) -> Callable[..., GeoSchedule]:

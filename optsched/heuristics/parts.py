@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.problems.geo import time_indexed, to_schedule
 from optsched.problems.packing import Packing
-from optsched.schedules.geo import GeoSchedule
+from optsched.schedules.geo import GeoSchedule, Start
 
 JOBS = 1000  # a part, about
 
@@ -32,6 +33,12 @@ class Part:
         self.options, self.departure = time_indexed(self.instance)
         self.packing = Packing(self.options)
         self.packing.residual_capacity = left
+
+    def started(self) -> list[tuple[int, Start]]:
+        """What is chosen, each with its job's row in the whole instance."""
+        chosen = self.packing.chosen
+        starts = to_schedule(self.instance, self.options, self.departure, chosen).starts
+        return list(zip(self.rows[self.options.job[chosen]].tolist(), starts, strict=True))
 
 
 def how_many(instance: GeoInstance) -> int:
@@ -57,12 +64,6 @@ def some_jobs(instance: GeoInstance, rows: Ints, slack: int | None = None) -> Ge
     return made
 
 
-def schedule(made: Iterable[Part]) -> GeoSchedule:
-    """What the parts have chosen, by job in the whole instance's order."""
-    found = []
-    for part in made:
-        chosen = part.packing.chosen
-        starts = to_schedule(part.instance, part.options, part.departure, chosen).starts
-        found += list(zip(part.rows[part.options.job[chosen]].tolist(), starts, strict=True))
-    found.sort(key=lambda pair: pair[0])
-    return GeoSchedule.model_construct(starts=tuple(start for _, start in found), lost=())
+def schedule(started: Iterable[tuple[int, Start]]) -> GeoSchedule:
+    """Of starts, each with its job's row, in the whole instance's order."""
+    return GeoSchedule.model_construct(starts=tuple(start for _, start in sorted(started, key=itemgetter(0))), lost=())
