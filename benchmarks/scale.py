@@ -4,7 +4,7 @@
     python benchmarks/scale.py --cases geo-1.0 --seconds 600 --methods decomposition --seeds 3
     python benchmarks/scale.py --cases jobs-2k jobs-20k jobs-200k hours-17 hours-168 --methods decomposition greedy
     python benchmarks/scale.py --cases nodes-1000 nodes-10000 nodes-8gpus nodes-8gpus-2000 --methods auto greedy --seconds 300
-    python benchmarks/scale.py --cases azure-all geo-wide --seconds 600 --methods decomposition   # 25 minutes
+    python benchmarks/scale.py --cases azure-all geo-wide geo-wide-real --seconds 600 --methods decomposition   # 40 minutes
 
 In out/benchmarks, which git ignores (benchmarks/results with --record): scale.csv (a row a run, appended), scale-trace.csv (gap
 over time), scale.png (gap against time of this call), and best_known.json: the best value and bound of every instance, by whom
@@ -67,6 +67,7 @@ CASES = {
     "azure-200k": azure(200_000, 168),
     "azure-all": azure(10**9, 168),
     "geo-wide": [str(Path(__file__).with_name("wide_geo.py"))],
+    "geo-wide-real": [str(Path(__file__).with_name("wide_geo.py")), "--trace", f"{DATA}/gpu/alibaba2020_pai_1week_1k.csv"],
     "jobs-2k": azure(2_000, 168),
     "jobs-20k": azure(20_000, 168),
     "jobs-200k": azure(200_000, 168),

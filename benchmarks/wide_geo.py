@@ -2,11 +2,13 @@
 
 python benchmarks/wide_geo.py -o wide.json.gz                       # 100,000 jobs, 20 sites, a week
 python benchmarks/wide_geo.py --jobs 20000 --sites 10 -o wide.json.gz
+python benchmarks/wide_geo.py --trace alibaba2020_pai_1week_1k.csv -o wide.json.gz   # lengths and GPUs of a real trace
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +18,9 @@ from optsched.instances.geo import GeoInstance, Link, Site
 LATER_H = 5  # between one copy of the five and the next
 
 
-def wide(jobs: int, sites: int, days: float, seed: int) -> GeoInstance:
+def wide(jobs: int, sites: int, days: float, seed: int, trace: Path | None = None) -> GeoInstance:
     """Jobs of `generate masac`, each submitted at one of the copies of its site, at load 1; all sites are linked."""
-    made = optsched.generate("masac", jobs=jobs, days=days, seed=seed, load=sites / 5)
+    made = optsched.generate("masac", jobs=jobs, days=days, seed=seed, load=sites / 5, trace=trace)
     assert isinstance(made, GeoInstance)
     rng = np.random.default_rng(seed)
     five, copies = made.sites, -(-sites // 5)
@@ -53,9 +55,10 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=20)
     parser.add_argument("--days", type=float, default=7.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trace", type=Path, help="As `generate masac --trace`.")
     parser.add_argument("-o", "--output", required=True)
     given = parser.parse_args()
-    made = wide(given.jobs, given.sites, given.days, given.seed)
+    made = wide(given.jobs, given.sites, given.days, given.seed, given.trace)
     made.save(given.output)
     print(f"{given.output}: {made.summary()}")
 

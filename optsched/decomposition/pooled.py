@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.decomposition.dual import MOST, Dual, LagrangianSubproblem, Volume
-from optsched.decomposition.passes import FADE, HASTE, LEAST, go_on
+from optsched.decomposition.passes import FADE, HASTE, LEAST, LEG, go_on
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.search import Search
 from optsched.decomposition.shadow_prices import written
@@ -56,8 +56,8 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
     if thinned is None:
         raise OptschedError("the time is over before all options have been looked at once")
     volume = Volume(LagrangianSubproblem(thinned), np.arange(len(thinned.demand)))
-    for _ in range(FIRST // 100):
-        go_on(volume, 100, early)
+    for _ in range(FIRST // LEG):
+        go_on(volume, LEG, early)
         volume.most *= HASTE
     prices, most = _told(shards, volume.center), MOST
     kept: Listed | None = None
