@@ -43,7 +43,7 @@ def wide(jobs: int, sites: int, days: float, seed: int, trace: Path | None = Non
     )
     return GeoInstance.from_dict(
         made.to_json()
-        | {"name": f"wide-J{jobs}-P{sites}-s{seed}", "meta": {}}
+        | {"name": f"wide{'' if trace is None else '-real'}-J{jobs}-P{sites}-s{seed}", "meta": {}}
         | {"sites": [Site.model_dump(s) for s in hosts], "links": [Link.model_dump(k, by_alias=True) for k in links]}
         | {"jobs": [job.model_dump(exclude_defaults=True) for job in spread]}
     )

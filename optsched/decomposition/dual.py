@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.decomposition.alike import Alike
-from optsched.decomposition.ranks import begins
 from optsched.instances.base import Bools, Floats, Ints
+from optsched.problems.ranks import begins
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 2 * 10**6  # options, from which on jobs that are alike are priced as one
@@ -48,18 +48,18 @@ class LagrangianSubproblem:
     def __init__(self, program: TimeIndexedProblem, count: Floats | None = None) -> None:
         self.program, self._each = program, count
         self._heavy = program if count is None else replace(program, demand=program.demand * count)
-        self._count = None if count is None else count[np.unique(program.job)]
         slots = program.capacity.shape[1] + 1
         self._begin = program.place * slots + program.start
         self._end = self._begin + program.duration[program.job]
         self._demand = program.demand[program.job]
         self._first = begins(program.job)
+        self._count = None if count is None else count[program.job[self._first]]
         self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
 
     def reduced_values(self, prices: Floats) -> Floats:
         """Value of every option less what it pays for capacity, shape (n,)."""
         paid = np.zeros((prices.shape[0], prices.shape[1] + 1))
-        paid[:, 1:] = np.cumsum(prices, axis=1, dtype=np.longdouble)  # a dear slot must not cost later ones their digits
+        paid[:, 1:] = np.cumsum(prices, axis=1, dtype=np.longdouble)  # rounded once a sum, not at every slot
         flat = paid.ravel()
         return np.asarray(self.program.value - self._demand * (flat[self._end] - flat[self._begin]))
 
@@ -163,8 +163,11 @@ class Volume:
         return chosen
 
     def onto(self, relaxed: LagrangianSubproblem, center: Floats) -> Volume:
-        """From other prices on, with other options of the same jobs; the volume goes on, what was best begins anew."""
-        other = Volume(relaxed, np.arange(len(relaxed.program.demand)), center)
+        """From other prices on, with other options of the same jobs: the volume goes on, and with it what is drawn."""
+        other, old, new = Volume(relaxed, np.arange(len(relaxed.program.demand)), center), self._program, relaxed.program
+        was = self.drawn.option[self.drawn.option >= 0]
+        still = new.find(np.column_stack((old.job[was], old.place[was], old.start[was])))
+        other.drawn.option[new.job[still]] = still
         other.load = self.load
         return other
 

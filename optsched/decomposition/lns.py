@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.decomposition.pricing import NEAR, Pricing
-from optsched.decomposition.ranks import least
 from optsched.decomposition.restricted_mip import Formulation, solve_restricted_mip
 from optsched.decomposition.share import Share
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
+from optsched.problems.ranks import least
 from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem
 
 GAP, NODES = 1e-4, 1

@@ -143,8 +143,12 @@ class _Run:
         began = clock.elapsed_s()
         with hired(self.threads, self.scheduler) as (pool, workers):
             shards = Shards(self.instance, options, self.schedule, pool, workers)
-            program, dual, chosen = priced_pool(shards, options, self.monitor, self.stop)
+            priced = priced_pool(shards, options, self.monitor, self.stop)
         self.timings["build"] = clock.elapsed_s() - began
+        if priced is None:
+            self.word = self.monitor.stopping or "time_limit"
+            return
+        program, dual, chosen = priced
         began = clock.elapsed_s()
         self.search, self.view = (
             PooledSearch(program, dual, self.monitor, self.stop, self.call.seed, self.threads),

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.decomposition import ranks
 from optsched.decomposition.dual import MOST, Dual, Relaxed, Volume, solve_dual
 from optsched.instances.base import Bools, Floats
+from optsched.problems import ranks
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 120_000  # options, from which on there is a pool
@@ -50,45 +50,47 @@ def solve_by_pool(
     ----------
     start : prices to begin with, shape (P, T).
     watch : called with the best so far, at first and after each pass. over : called before each iteration; true ends it.
-    early : the same for thinned starts.
+    early : asked in the same way; true ends the thinned starts.
     """
     relaxed = Relaxed(program)
     whole = relaxed.subproblem
     options, jobs = len(whole.program), len(whole.program.demand)
     volume = Volume(whole, relaxed.kind, start)
-    least, center, marks = volume.best, volume.center, list[float]()
+    center, marks = volume.center, list[float]()
+    least = volume.best + relaxed.margin(center)
     pool = np.zeros(options, dtype=bool)
 
     def told() -> Dual:
-        dual = Dual(center, least + relaxed.margin(center), volume.iterations, volume.latest, volume.drawn.option)
+        dual = Dual(center, least, volume.iterations, volume.latest, volume.drawn.option)
         best = relaxed.told(dual)
         watch(best)
         return best
 
     best = told()
     if start is None:
-        volume.begin(whole.part(_thinned(whole.program, max(2, options // MANY))))
+        volume.begin(whole.part(thinned(whole.program, max(2, options // MANY))))
         for _ in range(FIRST // LEG):
             go_on(volume, LEG, lambda: early() or over())
             volume.most = HASTE * volume.most
             value, _ = whole(volume.center)
-            gained = least - value
+            gained = least - (proven := value + relaxed.margin(volume.center))
             if gained > 0:
-                least, center = value, volume.center
+                least, center = proven, volume.center
                 best = told()
             if gained < GAINED * abs(least) or early() or over():
                 break
         volume.most = MOST
     prices, again = center, float(AGAIN)
-    while True:  # whenever it is over, what has been found is looked at
+    while True:
         value, reduced, earned = whole.look(prices)
-        if value < least:
-            least, center = value, prices
+        proven = value + relaxed.margin(prices)
+        if proven < least:
+            least, center = proven, prices
         marks.append(least)
         best = told()
         small = CLOSED * abs(least)
         settled = volume.most <= SETTLED and len(marks) > 3 and marks[-4] - least <= small and least - volume.best <= small
-        if settled or over() or len(marks) == PASSES:
+        if settled or over() or len(marks) >= PASSES:  # asked after the look: time that is over leaves no prices without one
             return best
         _join(pool, whole.program.value, reduced, earned, max(POOL, POOL_PER_JOB * jobs))
         volume.center = center
@@ -108,8 +110,8 @@ def go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
             return
 
 
-def _thinned(program: TimeIndexedProblem, k: int) -> Bools:
-    """Every `k`-th option of each job at each place, the first among them."""
+def thinned(program: TimeIndexedProblem, k: int) -> Bools:
+    """Every `k`-th option of each job at each place, the first among them, shape (n,)."""
     return np.asarray(ranks.rank(program.job * len(program.capacity) + program.place) % k == 0)
 
 

@@ -13,7 +13,6 @@ from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.search import Search
 from optsched.decomposition.shadow_prices import written
 from optsched.decomposition.shards import Listed, Shards, merged
-from optsched.errors import OptschedError
 from optsched.instances.base import Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -29,7 +28,7 @@ CLOSED = 1e-4  # relative: what a further pass could gain at most
 KEEP = 0.15  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
 
 
-def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> tuple[TimeIndexedProblem, Dual, Ints]:
+def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> tuple[TimeIndexedProblem, Dual, Ints] | None:
     """The options worth looking at, with prices and the bound that these prove for all options.
 
     Parameters
@@ -39,12 +38,8 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
 
     Returns
     -------
-    The options as a program, prices and bound, and what the jobs were scheduled at as rows of the program.
-
-    Raises
-    ------
-    OptschedError
-        The time is over before the first pass is.
+    The options as a program, prices and bound, and what the jobs were scheduled at as rows of the program; None where the
+    time is over before the first pass is.
     """
 
     def late(share: float) -> Callable[[], bool]:
@@ -52,9 +47,9 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         return lambda: monitor.stopping is not None or (until is not None and monitor.clock.elapsed_s() > until)
 
     over, ended, early = late(1.0), late(SHARE), late(THINNED_SHARE)
-    thinned = shards.thinned(max(1, options // THINNED), over)
-    if thinned is None:
-        raise OptschedError("the time is over before all options have been looked at once")
+    thinned = shards.thinned(max(1, options // THINNED), early)
+    if thinned is None:  # no time for better prices than none
+        thinned = shards.empty
     volume = Volume(LagrangianSubproblem(thinned), np.arange(len(thinned.demand)))
     for _ in range(FIRST // LEG):
         go_on(volume, LEG, early)
@@ -69,7 +64,7 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         kept = found.kept if kept is None else merged(kept, found.kept)
         selected = found.selected
         if best is None or found.bound < best.bound:
-            best = Dual(prices, found.bound, number + 1, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+            best = Dual(prices, found.bound, 0, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
             monitor.bounded(-found.bound)
         program = shards.pooled(kept, found)
         volume = volume.onto(LagrangianSubproblem(program), best.prices)
@@ -80,8 +75,9 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
             break
         prices = _told(shards, KEEP * best.prices + (1 - KEEP) * volume.center)
     if best is None:
-        raise OptschedError("the time is over before all options have been looked at once")
-    return program, replace(best, latest=volume.latest, drawn=volume.drawn.option), program.find(selected)
+        return None
+    told = replace(best, iterations=volume.iterations, latest=volume.latest, drawn=volume.drawn.option)
+    return program, told, program.find(selected)
 
 
 def _told(shards: Shards, prices: Floats) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.decomposition.dual import Dual, LagrangianSubproblem
-from optsched.decomposition.ranks import least, rank
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.packing import NONE, Packing
+from optsched.problems.ranks import least, rank
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 CLOSE = 6  # options a job

@@ -16,10 +16,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from optsched.decomposition.dual import LagrangianSubproblem, margin
-from optsched.decomposition.ranks import begins, largest, rank
+from optsched.decomposition.passes import thinned
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.events import Named
+from optsched.problems.ranks import begins, best_rows, rank
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
 from optsched.registry import family_of
@@ -40,6 +41,11 @@ class Listed(NamedTuple):
     place: Ints
     start: Ints
     value: Floats
+
+    @classmethod
+    def of(cls, program: TimeIndexedProblem, keep: Bools, first: int) -> Listed:
+        """Some options of a shard, of whose jobs `first` is the number of the first."""
+        return cls(program.job[keep] + first, program.place[keep], program.start[keep], program.value[keep])
 
 
 @dataclass(frozen=True)
@@ -105,31 +111,30 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule) -> Sh
     rows = np.array(list(view.selected(scheduled)), dtype=np.int64).reshape(-1, 3)
     keep = _nearest(program, reduced)
     keep[program.find(rows)] = True
-    kept = Listed(program.job[keep] + first, program.place[keep], program.start[keep], program.value[keep])
     largest = float(program.value.max(initial=0.0))
     earned = float(reduced[chosen].sum())
+    kept = Listed.of(program, keep, first)
     return Shard(earned, largest, program.demand, program.duration, kept, rows + np.array([first, 0, 0]))
 
 
 def thin(some: Instance, first: int, step: int) -> Thinned:
     """Every so many-th option of a shard's jobs, of which `first` is the number of the first."""
     program = listed(some).problem
-    keep = rank(program.job * len(program.capacity) + program.place) % step == 0
-    kept = Listed(program.job[keep] + first, program.place[keep], program.start[keep], program.value[keep])
-    return Thinned(kept, program.demand, program.duration)
+    keep = thinned(program, step)
+    return Thinned(Listed.of(program, keep, first), program.demand, program.duration)
 
 
 def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:
     """The options of each job whose reduced values are largest, the best of its best places, and its most valuable one."""
     keep = np.zeros(len(program), dtype=bool)
     job, of_job = program.job, begins(program.job)
-    keep[largest(program.value, of_job)] = True
-    best = largest(reduced, begins(job * len(program.capacity) + program.place))  # start of each job at each place
+    keep[best_rows(program.value, of_job)] = True
+    best = best_rows(reduced, begins(job * len(program.capacity) + program.place))  # start of each job at each place
     best = best[np.lexsort((-reduced[best], job[best]))]
     keep[best[rank(job[best]) < PLACES]] = True
     left = reduced.copy()
     for _ in range(KEPT):
-        best = largest(left, of_job)
+        best = best_rows(left, of_job)
         keep[best] = True
         left[best] = -np.inf
     return keep
@@ -181,7 +186,7 @@ class Shards:
             self.empty.constant + earned + rent + margin(whole, prices, largest),
             demand,
             np.concatenate([shard.duration for shard in found]),
-            Listed(*(np.concatenate(column) for column in zip(*(shard.kept for shard in found), strict=True))),
+            joined(shard.kept for shard in found),
             np.concatenate([shard.selected for shard in found]),
         )
 
@@ -207,9 +212,8 @@ class Shards:
         found = list(self._map(thin, tasks, over))
         if len(found) < len(self.bounds):
             return None
-        columns = Listed(*(np.concatenate(column) for column in zip(*(some.kept for some in found), strict=True)))
         demand, duration = (np.concatenate([getattr(some, name) for some in found]) for name in ("demand", "duration"))
-        return replace(self.empty, **columns._asdict(), demand=demand, duration=duration)
+        return replace(self.empty, **joined(some.kept for some in found)._asdict(), demand=demand, duration=duration)
 
     def pooled(self, kept: Listed, found: Pass) -> TimeIndexedProblem:
         """A program of some options of all jobs."""
@@ -238,6 +242,11 @@ def proven_at(instance: Instance, options: int, prices: ShadowPrices) -> float |
         most = shards.empty.overload_price
         found = shards(array if most is None else np.minimum(array, most), lambda: False)
     return None if found is None else found.bound
+
+
+def joined(some: Iterable[Listed]) -> Listed:
+    """Options of shards in the order of their jobs."""
+    return Listed(*(np.concatenate(column) for column in zip(*some, strict=True)))
 
 
 def merged(one: Listed, other: Listed) -> Listed:

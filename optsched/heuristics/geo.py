@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from optsched.heuristics.parts import Part, how_many, schedule, share
-from optsched.heuristics.serial_sgs import EVERY, densest_first, density, place
+from optsched.heuristics.serial_sgs import EVERY, density, place
 from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -36,24 +36,26 @@ def greedy(instance: GeoInstance, seed: int = 0, *, spare: Spare | None = None) 
     hurried = at_once = False
     worth, free = np.full(jobs, -np.inf), instance.capacity.astype(float)
     for c in range(count):
-        part = Part(instance, np.arange(c, jobs, count), free, SOON if hurried else None)  # every so-manieth: like the whole
+        part = Part(instance, np.arange(c, jobs, count), free, SOON if hurried else None)  # every so many-th: like the whole
         waiting.append(part)
+        at_once |= count * len(part.options) > HELD
         if spare is not None and not hurried:
             left = spare.left_s()
             each = (before - left) / (c + 1) if left < np.inf else 0.0
-            hurried = each * (HASTE * count - c - 1) > left
+            hurried = each * ((1.0 if at_once else HASTE) * count - c - 1) > left
             spare.cut |= hurried
-        at_once = hurried or at_once or count * len(part.options) > HELD
+        at_once |= hurried
         worth[part.rows] = density(part.options)
         if at_once:
             for other in waiting:
-                place(other.packing, densest_first(other.options).tolist(), None, spare)
+                place(other.packing, np.argsort(-worth[other.rows], kind="stable").tolist(), None, spare)
                 placed += other.started()
             waiting = []
         if spare is not None and not spare():
             break
     if not at_once:
-        for i, job in enumerate(np.argsort(-worth, kind="stable").tolist()):
+        order = np.argsort(-worth, kind="stable")
+        for i, job in enumerate(order[worth[order] > -np.inf].tolist()):
             if spare is not None and i and i % EVERY == 0 and not spare():
                 break
             waiting[job % count].packing.insert_best(job // count)

@@ -12,6 +12,7 @@ import numpy as np
 
 from optsched.instances.base import Bools, Floats, I, Ints
 from optsched.instances.grid import Grid
+from optsched.problems.ranks import begins
 
 T = TypeVar("T")
 
@@ -78,11 +79,11 @@ class TimeIndexedProblem:
     def spans(self) -> tuple[Ints, Ints]:
         """The first slot in which each job may run and the one after its last, shape (J,) each; 0 and 0 without an option."""
         first, last = np.zeros((2, len(self.demand)), dtype=np.int64)
-        begins = np.flatnonzero(np.diff(self.job, prepend=-1))
-        if len(begins):
-            some = self.job[begins]
-            first[some] = np.minimum.reduceat(self.start, begins)
-            last[some] = np.maximum.reduceat(self.start, begins) + self.duration[some]
+        own = begins(self.job)
+        if len(own):
+            some = self.job[own]
+            first[some] = np.minimum.reduceat(self.start, own)
+            last[some] = np.maximum.reduceat(self.start, own) + self.duration[some]
         return first, last
 
     @cached_property

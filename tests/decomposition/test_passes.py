@@ -103,12 +103,19 @@ def test_it_ends_when_asked_with_a_bound_that_holds(family: str, many: int) -> N
 @pytest.mark.parametrize("many", [50, 120, 230])
 def test_whenever_it_ends_the_prices_found_are_looked_at(many: int) -> None:
     """A limit that fell into the thinned starts had left the bound of no prices at all: 28 % for the generator's defaults."""
-    options = listed("geo", 3)
-    for ends in ("early", "over"):
-        left = iter(range(many))
-        dual = solve_by_pool(options, **{ends: lambda left=left: next(left, None) is None})  # type: ignore[arg-type]
-        nothing = bound_of(options, np.zeros(options.capacity.shape))
-        assert dual.bound < nothing - 0.5 * (nothing - solve_dual(options).bound), ends
+    options, left = listed("geo", 3), iter(range(many))
+    dual = solve_by_pool(options, over=lambda: next(left, None) is None)
+    nothing = bound_of(options, np.zeros(options.capacity.shape))
+    assert dual.bound < nothing - 0.5 * (nothing - solve_dual(options).bound)
+
+
+def test_thinned_starts_end_early_and_the_pool_goes_on() -> None:
+    options, told = listed("geo", 3), list[int]()
+    left = iter(range(30))
+    dual = solve_by_pool(options, watch=lambda dual: told.append(dual.iterations), early=lambda: next(left, None) is None)
+    assert told[0] == 0
+    assert 0 < told[1] <= 30, "after the thinned starts"
+    assert dual.iterations > 30
 
 
 def test_prices_to_begin_with_are_not_worse_in_the_end() -> None:

@@ -79,9 +79,11 @@ def test_thinned_shards_are_every_so_many_th_start(family: str) -> None:
         assert np.array_equal(getattr(whole, name), getattr(program, name)), name
     thin = sharded(instance).thinned(3, lambda: False)
     assert thin is not None
-    by_place = list(zip(program.job.tolist(), program.place.tolist(), program.start.tolist(), strict=True))
-    wanted = [by_place[i] for pair in dict.fromkeys(row[:2] for row in by_place) for i in _of(by_place, pair)[::3]]
-    assert list(zip(thin.job.tolist(), thin.place.tolist(), thin.start.tolist(), strict=True)) == wanted
+    rows = list(zip(program.job.tolist(), program.place.tolist(), program.start.tolist(), strict=True))
+    wanted = [i for pair in dict.fromkeys(row[:2] for row in rows) for i in _of(rows, pair)[::3]]
+    for name in ("job", "place", "start", "value"):
+        assert np.array_equal(getattr(thin, name), getattr(program, name)[wanted]), name
+    assert np.array_equal(thin.demand, program.demand)
     assert sharded(instance).thinned(3, lambda: True) is None
 
 
@@ -129,6 +131,25 @@ def test_a_thousand_by_shards(family: str, first: int) -> None:
         result = optsched.solve(instance, "decomposition", options={"iterations": 1})
         assert result.bound is not None
         assert result.objective - 1e-9 <= optimum(family, seed) <= result.bound + 1e-9, seed
+
+
+@pytest.mark.usefixtures("by_shards")
+@pytest.mark.parametrize("passes", [0, 1])
+def test_without_time_for_a_pass_the_greedy_is_what_there_is(monkeypatch: pytest.MonkeyPatch, passes: int) -> None:
+    """No thinned starts, and no pass or one: no bound, or that of no prices; the schedule stays."""
+    instance, called = some("geo", seed=3), list[int]()
+    price = Shards.__call__
+    monkeypatch.setattr(Shards, "thinned", lambda self, step, over: None)
+
+    def counted(self: Shards, prices: np.ndarray, over: Any) -> Any:
+        called.append(1)
+        return price(self, prices, over) if len(called) <= passes else None
+
+    monkeypatch.setattr(Shards, "__call__", counted)
+    result = optsched.solve(instance, "decomposition", options={"iterations": 1})
+    greedy = optsched.solve(instance, "greedy")
+    assert result.objective >= greedy.objective - 1e-9
+    assert (result.bound is None) == (passes == 0)
 
 
 @pytest.mark.usefixtures("by_shards")
@@ -243,3 +264,21 @@ def test_a_cluster_that_loses_a_worker_says_the_same(monkeypatch: pytest.MonkeyP
         there = solved(scheduler=cluster.scheduler_address)
     assert not pids
     assert (there.objective, there.bound, there.schedule) == (alone.objective, alone.bound, alone.schedule)
+
+
+def test_a_volume_goes_on_with_other_options() -> None:
+    """Its load and what it has drawn, as far as the option is there; everybody else is at the best one."""
+    program = listed(some("geo", seed=4)).problem
+    volume = duals.Volume(duals.LagrangianSubproblem(program), np.arange(len(program.demand)))
+    for _ in range(80):
+        volume.step()
+    keep = np.random.default_rng(0).random(len(program)) < 0.5
+    fewer = program.where(keep)
+    other = volume.onto(duals.LagrangianSubproblem(fewer), volume.center)
+    assert np.array_equal(other.load, volume.load)
+    rows = np.flatnonzero(keep)
+    for job, option in enumerate(volume.drawn.option.tolist()):
+        if option >= 0 and keep[option]:
+            assert rows[other.drawn.option[job]] == option
+        elif other.drawn.option[job] >= 0:
+            assert fewer.job[other.drawn.option[job]] == job

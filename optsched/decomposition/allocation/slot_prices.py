@@ -21,6 +21,7 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.allocation.core import SlotCore
 from optsched.monitor import Monitor
 from optsched.problems.allocation.slots import Cell, SlotProgram
+from optsched.problems.ranks import begins
 from optsched.solvers import linear_form
 from optsched.solvers.duals import HALF_ULP, ROUNDINGS
 from optsched.solvers.highs import relaxation
@@ -72,8 +73,8 @@ def priced(program: SlotProgram, prices: Floats) -> Priced:
     p, kinds, count = program, program.kinds, len(program.listed)
     pays = paid(p, prices)
     ways = np.minimum(pays[:count], pays[count : p.waiting])
-    begins = np.flatnonzero(np.diff(p.job[:count], prepend=-1))
-    least = np.minimum(np.minimum.reduceat(ways, begins) if count else np.zeros(0), pays[p.waiting :])
+    own = begins(p.job[:count])
+    least = np.minimum(np.minimum.reduceat(ways, own) if count else np.zeros(0), pays[p.waiting :])
     hits = np.flatnonzero(pays == least[p.job])
     way = np.zeros(len(p.jobs), dtype=np.int64)
     way[p.job[hits[::-1]]] = hits[::-1]  # the first of several

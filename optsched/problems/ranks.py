@@ -17,7 +17,7 @@ def begins(group: Ints) -> Ints:
     return np.flatnonzero(np.diff(group, prepend=-1))
 
 
-def largest(values: Floats, first: Ints) -> Ints:
+def best_rows(values: Floats, first: Ints) -> Ints:
     """Where each group has its largest value, the first one of those that are equal; groups begin at `first`, none is empty."""
     if not len(values):
         return np.zeros(0, dtype=np.int64)
