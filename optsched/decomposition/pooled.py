@@ -22,6 +22,7 @@ from optsched.stop import Stop
 
 THINNED = 2_000_000  # options whose prices come first
 FIRST, AGAIN = 300, 200  # iterations on these, and on the pool after every pass
+MORE = 40  # options a job that the search has besides
 PASSES = 12  # at most
 SHARE, THINNED_SHARE = 0.5, 0.2  # of the time, for all passes, and until the prices of the thinned options
 CLOSED = 1e-4  # relative: what a further pass could gain at most
@@ -76,6 +77,10 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         prices = _told(shards, KEEP * best.prices + (1 - KEEP) * volume.center)
     if best is None:
         return None
+    found = shards(best.prices, ended, MORE)  # ruins are at their ease among many options
+    if found is not None:
+        program = shards.pooled(merged(kept, found.kept), found)
+        volume = volume.onto(LagrangianSubproblem(program), best.prices)
     told = replace(best, iterations=volume.iterations, latest=volume.latest, drawn=volume.drawn.option)
     return program, told, program.find(selected)
 
@@ -106,6 +111,14 @@ class PooledSearch(Search):
 
     def _price(self, start: Floats | None) -> Dual:
         return self.known
+
+    def _relaxed(self, pricing: Pricing) -> Ints:
+        """Its linear relaxation takes longer than there is time: the prices' volume, rounded."""
+        return self._drawn(pricing)
+
+    def _late(self) -> bool:
+        """Windows are too few for so many jobs: ruins bring more to the end."""
+        return False
 
     def _settled(self, dual: Dual) -> Dual:
         return dual

@@ -199,7 +199,7 @@ class Search:
                     crew.bring(packing)
                     self._offer(packing.chosen)
                     recreate.go_on(self._parted(crew, packing))
-                late = self._done() > window.begin
+                late = self._late()
                 for slot in recreate.slots(window.between if late else PLACES):
                     recreate.turn(slot, self._heat())
                     if packing.value > self.value:
@@ -230,13 +230,17 @@ class Search:
         """The mates off for a leg that ends before the time does; what is left to this process."""
         assert self.stop.seconds is not None
         left = self.stop.seconds - self.monitor.clock.elapsed_s() - ENDS_S
-        late = self._done() > self.window.begin
+        late = self._late()
         leg = LATE_LEG_S if late else LEG_S
         seconds = leg if left > 2 * leg else left
         if seconds <= 0:
             crew.dismiss()
             return Share.whole(packing)
         return crew.send(packing, Leg(self._heat(), self._heat(seconds), seconds, late=late))
+
+    def _late(self) -> bool:
+        """Whether windows are worth solving by now."""
+        return self._done() > self.window.begin
 
     def _heat(self, later: float = 0.0) -> float:
         """Temperature now, or so many seconds later."""

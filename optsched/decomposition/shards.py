@@ -20,7 +20,7 @@ from optsched.decomposition.passes import thinned
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.events import Named
-from optsched.problems.ranks import begins, best_rows, rank
+from optsched.problems.ranks import begins, best_rows, least, rank
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
 from optsched.registry import family_of
@@ -101,8 +101,11 @@ def listed(instance: Instance) -> TimeIndexedView[Schedule]:
     return view
 
 
-def price(some: Instance, first: int, prices: Floats, scheduled: Schedule) -> Shard:
-    """Price the jobs of a shard, of which `first` is the number of the first; `scheduled` says where they are."""
+def price(some: Instance, first: int, prices: Floats, scheduled: Schedule, more: int = 0) -> Shard:
+    """Price the jobs of a shard, of which `first` is the number of the first; `scheduled` says where they are.
+
+    Kept are the options that come nearest to being best, and `more` a job of those that are least behind their jobs' best.
+    """
     view = listed(some)
     program = view.problem
     subproblem = LagrangianSubproblem(program)
@@ -110,6 +113,10 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule) -> Sh
     _, chosen = subproblem(prices)
     rows = np.array(list(view.selected(scheduled)), dtype=np.int64).reshape(-1, 3)
     keep = _nearest(program, reduced)
+    if more:
+        best = reduced[best_rows(reduced, begins(program.job))]
+        behind = np.repeat(best, np.diff(np.append(begins(program.job), len(program)))) - reduced
+        keep[least(behind / program.value, more * len(program.demand))] = True
     keep[program.find(rows)] = True
     largest = float(program.value.max(initial=0.0))
     earned = float(reduced[chosen].sum())
@@ -169,10 +176,10 @@ class Shards:
             entries[shard_of[entry.job]].append(entry)
         self.scheduled = [scheduled.model_copy(update={self.field: tuple(mine)}) for mine in entries]
 
-    def __call__(self, prices: Floats, over: Callable[[], bool]) -> Pass | None:
-        """One pass over all jobs; None where it was over before."""
+    def __call__(self, prices: Floats, over: Callable[[], bool], more: int = 0) -> Pass | None:
+        """One pass over all jobs, which keeps so many `more` options a job; None where it was over before."""
         tasks = (
-            (part(self.instance, a, b), a, prices, scheduled)
+            (part(self.instance, a, b), a, prices, scheduled, more)
             for (a, b), scheduled in zip(self.bounds, self.scheduled, strict=True)
         )
         found = list(self._map(price, tasks, over))
