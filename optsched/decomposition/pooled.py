@@ -75,7 +75,7 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         if best.bound - volume.best <= CLOSED * abs(best.bound) or ended():
             break
         prices = _told(shards, KEEP * best.prices + (1 - KEEP) * volume.center)
-    if best is None:
+    if best is None or kept is None:
         return None
     found = shards(best.prices, ended, MORE)  # ruins are at their ease among many options
     if found is not None:

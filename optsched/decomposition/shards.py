@@ -114,9 +114,7 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule, more:
     rows = np.array(list(view.selected(scheduled)), dtype=np.int64).reshape(-1, 3)
     keep = _nearest(program, reduced)
     if more:
-        best = reduced[best_rows(reduced, begins(program.job))]
-        behind = np.repeat(best, np.diff(np.append(begins(program.job), len(program)))) - reduced
-        keep[least(behind / program.value, more * len(program.demand))] = True
+        keep[_least_behind(program, reduced, more * len(program.demand))] = True
     keep[program.find(rows)] = True
     largest = float(program.value.max(initial=0.0))
     earned = float(reduced[chosen].sum())
@@ -129,6 +127,14 @@ def thin(some: Instance, first: int, step: int) -> Thinned:
     program = listed(some).problem
     keep = thinned(program, step)
     return Thinned(Listed.of(program, keep, first), program.demand, program.duration)
+
+
+def _least_behind(program: TimeIndexedProblem, reduced: Floats, many: int) -> Ints:
+    """So many options of some value that are least behind their jobs' best, by that value; all jobs' together."""
+    top, best = best_rows(reduced, begins(program.job)), np.zeros(len(program.demand))
+    best[program.job[top]] = reduced[top]
+    valued = np.flatnonzero(program.value > 0)
+    return valued[least((best[program.job[valued]] - reduced[valued]) / program.value[valued], many)]
 
 
 def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:

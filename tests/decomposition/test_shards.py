@@ -65,6 +65,12 @@ def test_a_pass_is_the_dual(family: str) -> None:
         kept = set(zip(*(column.tolist() for column in found.kept[:3]), strict=True))
         best = {(program.job[i], program.place[i], program.start[i]) for i in priced}
         assert best <= kept, "what is best under the prices is kept"
+        wide = made(prices, lambda: False, 30)
+        assert wide is not None
+        assert wide.bound == found.bound
+        more = set(zip(*(column.tolist() for column in wide.kept[:3]), strict=True))
+        assert kept <= more
+        assert len(kept) < len(more) <= len(kept) + 30 * len(program.demand)
         assert np.array_equal(found.demand, program.demand)
 
 
@@ -141,9 +147,9 @@ def test_without_time_for_a_pass_the_greedy_is_what_there_is(monkeypatch: pytest
     price = Shards.__call__
     monkeypatch.setattr(Shards, "thinned", lambda self, step, over: None)
 
-    def counted(self: Shards, prices: np.ndarray, over: Any) -> Any:
+    def counted(self: Shards, *given: Any) -> Any:
         called.append(1)
-        return price(self, prices, over) if len(called) <= passes else None
+        return price(self, *given) if len(called) <= passes else None
 
     monkeypatch.setattr(Shards, "__call__", counted)
     result = optsched.solve(instance, "decomposition", options={"iterations": 1})
