@@ -219,3 +219,21 @@ def test_large_demands_that_are_worth_little_are_not_overcharged(cores: float, d
         bound = bound_of(program, prices)
         digits = slots * float(np.finfo(np.longdouble).eps) + 4 * float(np.finfo(float).eps)
         assert 500.0 <= bound <= 500.0 + 8 * digits * dear * slots * cores, "and by no more than the sums' last digits"
+
+
+def test_many_small_prices_behind_dear_slots_are_not_rounded_each() -> None:
+    """A thousand prices of seven tenths of what float64 tells apart there: each would have become one, 465 for 500."""
+    dear, slots, cores = 700.3, 1000, 1e9
+    cheap = 0.7 * float(np.spacing(dear * slots))
+    program = TimeIndexedProblem(
+        job=np.array([0]),
+        place=np.array([0]),
+        start=np.array([slots]),
+        value=np.array([500.0]),
+        demand=np.array([cores]),
+        duration=np.array([slots]),
+        capacity=np.repeat([0.0, cores], slots)[None, :],
+        overload_price=None,
+        constant=0.0,
+    )
+    assert bound_of(program, np.repeat([dear, cheap], slots)[None, :]) >= 500.0
