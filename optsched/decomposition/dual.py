@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.decomposition.alike import Alike
 from optsched.instances.base import Bools, Floats, Ints
-from optsched.problems.ranks import begins
+from optsched.problems.ranks import Groups
 from optsched.problems.time_indexed import TimeIndexedProblem
 
 MANY = 2 * 10**6  # options, from which on jobs that are alike are priced as one
@@ -43,7 +43,12 @@ class Dual:
 
 
 class LagrangianSubproblem:
-    """A program with its capacity priced; each of its jobs may stand for a `count` of them."""
+    """A program with its capacity priced; each of its jobs may stand for a `count` of them.
+
+    Attributes
+    ----------
+    groups : its options by job.
+    """
 
     def __init__(self, program: TimeIndexedProblem, count: Floats | None = None) -> None:
         self.program, self._each = program, count
@@ -52,9 +57,8 @@ class LagrangianSubproblem:
         self._begin = program.place * slots + program.start
         self._end = self._begin + program.duration[program.job]
         self._demand = program.demand[program.job]
-        self._first = begins(program.job)
-        self._count = None if count is None else count[program.job[self._first]]
-        self._group = np.repeat(np.arange(len(self._first)), np.diff(np.append(self._first, len(program))))
+        self.groups = Groups(program.job)
+        self._count = None if count is None else count[program.job[self.groups.first]]
 
     def reduced_values(self, prices: Floats) -> Floats:
         """Value of every option less what it pays for capacity, shape (n,)."""
@@ -66,15 +70,15 @@ class LagrangianSubproblem:
     def __call__(self, prices: Floats) -> tuple[float, Ints]:
         """The dual value, and the best option of each job that earns something."""
         reduced = self.reduced_values(prices)
-        best = self._best(reduced)
-        hits = np.flatnonzero(reduced == best[self._group])
-        return self._value(prices, best), hits[begins(self._group[hits])][best > 0]
+        rows = self.groups.best_rows(reduced)
+        best = reduced[rows]
+        return self._value(prices, best), rows[best > 0]
 
     def look(self, prices: Floats) -> tuple[float, Floats, Floats]:
         """The dual value, what every option is worth, and what the best one of its job is, shape (n,) each; negative too."""
         reduced = self.reduced_values(prices)
-        best = self._best(reduced)
-        return self._value(prices, best), reduced, best[self._group]
+        best = self.groups.best(reduced)
+        return self._value(prices, best), reduced, best[self.groups.of]
 
     def load(self, chosen: Ints) -> Floats:
         """Load of chosen options, shape (P, T)."""
@@ -83,9 +87,6 @@ class LagrangianSubproblem:
     def part(self, keep: Bools) -> Part:
         """The same with only the options in `keep`."""
         return Part(self, keep)
-
-    def _best(self, reduced: Floats) -> Floats:
-        return np.maximum.reduceat(reduced, self._first) if len(reduced) else reduced
 
     def _value(self, prices: Floats, best: Floats) -> float:
         gains = np.maximum(best, 0.0)

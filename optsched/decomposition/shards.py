@@ -20,7 +20,7 @@ from optsched.decomposition.passes import thinned
 from optsched.decomposition.shadow_prices import ShadowPrices, as_given
 from optsched.instances.base import Bools, Floats, Instance, Ints
 from optsched.instances.events import Named
-from optsched.problems.ranks import begins, best_rows, least, rank
+from optsched.problems.ranks import Groups, least, rank
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
 from optsched.registry import family_of
@@ -110,14 +110,14 @@ def price(some: Instance, first: int, prices: Floats, scheduled: Schedule, more:
     program = view.problem
     subproblem = LagrangianSubproblem(program)
     reduced = subproblem.reduced_values(prices)
-    _, chosen = subproblem(prices)
+    top = subproblem.groups.best_rows(reduced)
     rows = np.array(list(view.selected(scheduled)), dtype=np.int64).reshape(-1, 3)
-    keep = _nearest(program, reduced)
+    keep = _nearest(program, subproblem.groups, reduced)
     if more:
-        keep[_least_behind(program, reduced, more * len(program.demand))] = True
+        keep[_least_behind(program, subproblem.groups, reduced, more * len(program.demand))] = True
     keep[program.find(rows)] = True
     largest = float(program.value.max(initial=0.0))
-    earned = float(reduced[chosen].sum())
+    earned = float(reduced[top[reduced[top] > 0]].sum())
     kept = Listed.of(program, keep, first)
     return Shard(earned, largest, program.demand, program.duration, kept, rows + np.array([first, 0, 0]))
 
@@ -129,25 +129,23 @@ def thin(some: Instance, first: int, step: int) -> Thinned:
     return Thinned(Listed.of(program, keep, first), program.demand, program.duration)
 
 
-def _least_behind(program: TimeIndexedProblem, reduced: Floats, many: int) -> Ints:
+def _least_behind(program: TimeIndexedProblem, by_job: Groups, reduced: Floats, many: int) -> Ints:
     """So many options of some value that are least behind their jobs' best, by that value; all jobs' together."""
-    top, best = best_rows(reduced, begins(program.job)), np.zeros(len(program.demand))
-    best[program.job[top]] = reduced[top]
-    valued = np.flatnonzero(program.value > 0)
-    return valued[least((best[program.job[valued]] - reduced[valued]) / program.value[valued], many)]
+    behind, valued = by_job.best(reduced)[by_job.of] - reduced, np.flatnonzero(program.value > 0)
+    return valued[least(behind[valued] / program.value[valued], many)]
 
 
-def _nearest(program: TimeIndexedProblem, reduced: Floats) -> Bools:
+def _nearest(program: TimeIndexedProblem, by_job: Groups, reduced: Floats) -> Bools:
     """The options of each job whose reduced values are largest, the best of its best places, and its most valuable one."""
     keep = np.zeros(len(program), dtype=bool)
-    job, of_job = program.job, begins(program.job)
-    keep[best_rows(program.value, of_job)] = True
-    best = best_rows(reduced, begins(job * len(program.capacity) + program.place))  # start of each job at each place
+    job = program.job
+    keep[by_job.best_rows(program.value)] = True
+    best = Groups(job * len(program.capacity) + program.place).best_rows(reduced)  # start of each job at each place
     best = best[np.lexsort((-reduced[best], job[best]))]
     keep[best[rank(job[best]) < PLACES]] = True
     left = reduced.copy()
     for _ in range(KEPT):
-        best = best_rows(left, of_job)
+        best = by_job.best_rows(left)
         keep[best] = True
         left[best] = -np.inf
     return keep

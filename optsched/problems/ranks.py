@@ -17,13 +17,26 @@ def begins(group: Ints) -> Ints:
     return np.flatnonzero(np.diff(group, prepend=-1))
 
 
-def best_rows(values: Floats, first: Ints) -> Ints:
-    """Where each group has its largest value, the first one of those that are equal; groups begin at `first`, none is empty."""
-    if not len(values):
-        return np.zeros(0, dtype=np.int64)
-    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(values))))
-    hits = np.flatnonzero(values == np.maximum.reduceat(values, first)[group])
-    return np.asarray(hits[begins(group[hits])])
+class Groups:
+    """Entries in groups, of which equal ones stand together.
+
+    Attributes
+    ----------
+    first : where each group begins, shape (G,). of : the number of each entry's group, shape (n,).
+    """
+
+    def __init__(self, group: Ints) -> None:
+        self.first = begins(group)
+        self.of = np.repeat(np.arange(len(self.first)), np.diff(np.append(self.first, len(group))))
+
+    def best(self, values: Floats) -> Floats:
+        """The largest value of each group, shape (G,)."""
+        return np.maximum.reduceat(values, self.first) if len(values) else values
+
+    def best_rows(self, values: Floats) -> Ints:
+        """Where that is, the first of those that are equal, shape (G,)."""
+        hits = np.flatnonzero(values == self.best(values)[self.of])
+        return np.asarray(hits[begins(self.of[hits])])
 
 
 def rank(group: Ints) -> Ints:

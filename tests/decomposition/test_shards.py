@@ -278,6 +278,7 @@ def test_a_volume_goes_on_with_other_options() -> None:
     volume = duals.Volume(duals.LagrangianSubproblem(program), np.arange(len(program.demand)))
     for _ in range(80):
         volume.step()
+    volume.drawn.option = np.searchsorted(program.job, np.arange(len(program.demand)), side="right") - 1  # nobody's best
     keep = np.random.default_rng(0).random(len(program)) < 0.5
     fewer = program.where(keep)
     other = volume.onto(duals.LagrangianSubproblem(fewer), volume.center)
