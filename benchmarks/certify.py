@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pandas as pd
-from arguments import add_seeds
+from arguments import add_seeds, told
 from replay_geo import scenario
 
 import optsched
@@ -135,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

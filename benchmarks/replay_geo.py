@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from time import perf_counter
 
 import numpy as np
-from arguments import add_seeds
+from arguments import add_seeds, told
 from training_seeds import each_mean, runs
 
 from optsched.analysis.statistics import interval
@@ -102,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

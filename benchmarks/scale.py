@@ -26,7 +26,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from arguments import add_seeds
+from arguments import add_seeds, told
 from matplotlib.figure import Figure
 
 from optsched.workers import of_machine
@@ -156,7 +156,7 @@ def main() -> None:
                 path = f"{folder}/{case}-{seed}.json.gz"
                 script = CASES[case][0].endswith(".py")
                 made = [*(OPTSCHED[:1] if script else OPTSCHED), *CASES[case], "--seed", str(seed), "-o", path]
-                subprocess.run(made, check=True, capture_output=True)
+                subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
                 for method in given.methods:
                     result, wall, peak = run(path, method, given.seconds, given.gap)
                     if result is None:
@@ -195,4 +195,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

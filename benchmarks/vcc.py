@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
+from arguments import told
+
 from optsched.decomposition.vcc import VccDecomposition
 from optsched.files import traces
 from optsched.instances.readers import read_google2019
@@ -85,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

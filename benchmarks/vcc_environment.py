@@ -14,6 +14,7 @@ from functools import partial
 
 import gymnasium
 import numpy as np
+from arguments import told
 
 from optsched.files import traces
 from optsched.instances.generators import vcc
@@ -78,6 +79,10 @@ def many() -> None:
     print(f"{AT_ONCE} weeks: " + ", ".join(f"{name} {shares.size / min(each):,.0f} steps/s" for name, each in seconds.items()))
 
 
-if __name__ == "__main__":
+def main() -> None:
     one()
     many()
+
+
+if __name__ == "__main__":
+    told(main)

@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from arguments import told
 
 import optsched
 from optsched.instances.geo import GeoInstance, Link, Site
@@ -64,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)
