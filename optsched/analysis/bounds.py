@@ -64,7 +64,10 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     found: list[Bound] = []
     own = family_of(instance)
     if (events := events_of(instance)) is not None:
-        return _disturbed_bound(instance, events)
+        try:
+            return _disturbed_bound(instance, events)
+        except OptschedError:
+            return None  # e.g. where jobs may be evicted
     made = None if own.is_time_indexed or has_proxy(instance) else own.bounding().get("decomposition")
     try:
         if made is not None and seconds > LEAST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from math import ceil
 from operator import itemgetter
 
 import numpy as np
@@ -14,7 +15,7 @@ from optsched.problems.geo import time_indexed, to_schedule
 from optsched.problems.packing import Packing
 from optsched.schedules.geo import GeoSchedule, Start
 
-JOBS = 1000  # a part, about
+JOBS, OPTIONS = 1000, 500_000  # a part at most, about; so many options take a third of a second
 
 
 class Part:
@@ -42,8 +43,11 @@ class Part:
 
 
 def how_many(instance: GeoInstance) -> int:
-    """Parts of an instance."""
-    return -(-len(instance.jobs) // JOBS)
+    """Parts of an instance: where windows are wide and sites many, a few jobs have as many options as a thousand others."""
+    jobs = len(instance.jobs)
+    starts = np.minimum(instance.columns.slack, instance.horizon) + 1
+    options = float(starts.sum()) * len(instance.sites)
+    return min(jobs, max(-(-jobs // JOBS), ceil(options / OPTIONS)))
 
 
 def share(instance: GeoInstance) -> dict[str, object]:

@@ -11,6 +11,7 @@ import optsched
 from optsched.analysis.bounds import Bound, given_bound, proven_bound, quick_bound
 from optsched.analysis.gaps import compare
 from optsched.analysis.metrics import METRICS
+from optsched.instances.events import Events, disturbed
 from optsched.methods import method
 from optsched.rolling.run import PolicyFailed
 from tests.oracle import tiny
@@ -150,3 +151,4 @@ def test_no_bound_where_jobs_are_evicted() -> None:
     instance = vcc(days=1, jobs=80, load=0.2, preempt=True)
     assert quick_bound(instance) is None
     assert compare(instance, [], ["uncapped"])["bound"].isna().all()
+    assert quick_bound(disturbed(instance, Events(estimates="noisy:1"))) is None

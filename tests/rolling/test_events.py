@@ -30,7 +30,7 @@ from tests.parts import parts
 HOUR = 3600.0
 
 
-def cluster(nodes: int = 1, jobs: int = 1, **fields: Any) -> Any:
+def cluster(nodes: int = 1, jobs: Any = 1, **fields: Any) -> Any:
     """Nodes of one GPU at 2 EUR/h, jobs of an hour, all due after an hour at 0.01 EUR/s."""
     return optsched.allocation.Instance.from_dict(
         {
@@ -44,7 +44,9 @@ def cluster(nodes: int = 1, jobs: int = 1, **fields: Any) -> Any:
             "jobs": [
                 {"id": f"j{j}", "submit_s": 0.0, "due_s": HOUR, "weight_per_s": 0.01, "time_s": {"A": [HOUR]}}
                 for j in range(jobs)
-            ],
+            ]
+            if isinstance(jobs, int)
+            else jobs,
         }
         | fields
     )
@@ -96,6 +98,28 @@ def test_estimates_are_corrected_when_they_are_outlived() -> None:
     assert seen == [(0.0, "submitted", 1800.0), (1800.0, "outlived", 1800.0)]
     assert (simulator.now_s, simulator.event) == (3600.0, "ended+outlived")
     assert [corrected(3, passed) for passed in (0, 2, 3, 6, 100)] == [3, 3, 6, 12, 192]
+
+
+def test_time_goes_on_where_an_estimate_is_outlived_by_less_than_a_clock_can_tell() -> None:
+    """A tenth of a second in 2023, believed to take 0.037: what is believed to be left rounded to no time at all, for ever."""
+    job = {"id": "j0", "submit_s": 1.7e9, "due_s": 1.7e9 + 10, "weight_per_s": 0.01, "time_s": {"A": [0.1]}}
+    for multiple in (0.37, 0.5, 1e-3):
+        truth = laid_over(cluster(jobs=[job]), Events(believed=(Estimate(job="j0", multiple=multiple),)), None)
+        simulator, decisions = AllocationSimulator(truth), 0
+        while simulator.snapshot() is not None and decisions < 50:
+            simulator.apply(optsched.allocation.Schedule.from_dict({"assignments": [{"job": "j0", "node": "n0", "gpus": 1}]}))
+            decisions += 1
+        assert decisions < 50
+        assert simulator.now_s == pytest.approx(1.7e9 + 0.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("policy", ["conservative-backfilling", "easy-backfilling"])
+def test_who_waits_begins_when_a_job_ends_sooner_than_believed(policy: str) -> None:
+    """Its reservation was behind a job that is believed to take four hours; that ends after one, or is cancelled."""
+    believed = (Estimate(job="j0", multiple=4.0),)
+    for cancelled, begin in ((), HOUR), ((Cancellation(job="j0", at_s=1800.0),), 1800.0):
+        result = optsched.replay(cluster(jobs=2), policy, events=Events(believed=believed, cancellations=cancelled))
+        assert [(run.job, run.start_s) for run in result.best.runs] == [("j0", 0.0), ("j1", begin)]
 
 
 def test_a_snapshot_says_nothing_of_what_is_to_come() -> None:

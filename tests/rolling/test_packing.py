@@ -100,6 +100,19 @@ def test_lanes_that_go_on_as_one_cost_what_each_would(monkeypatch: pytest.Monkey
     assert joined[0] < len(RULES)
 
 
+def test_a_node_that_is_free_costs_nothing_only_for_whom_it_can_run() -> None:
+    """No time at no cost was no number, and so was all that such a job was thought to need."""
+    dear = two_nodes({"A": (100.0,)})
+    instance = dear.model_copy(update={"gpu_types": {**dear.gpu_types, "B": GpuType(node_cost_per_h=(0.0,))}})
+    assert played(instance, RULES[:1]).tolist() == pytest.approx([100.0])
+    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
+    nobody: tuple[Ints, Floats] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
+    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
+    present = Present(np.array([-1]), np.array([False]), 0.0)
+    lanes = Playout(cluster, ahead, 0.0, present, RULES[:1], np.array([0]))
+    assert lanes.energy.tolist() == [[100.0]]
+
+
 def two_nodes(*times: dict[str, tuple[float | None, ...]]) -> AllocationInstance:
     """One at 1 EUR a second, one at 2; nobody is late."""
     jobs = (Job(id=f"j{i}", submit_s=0.0, due_s=1e6, weight_per_s=1.0, time_s=t) for i, t in enumerate(times))

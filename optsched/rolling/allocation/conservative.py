@@ -48,9 +48,11 @@ class ConservativeBackfilling(Backfilling):
         """Jobs whose time has come; first, what has been submitted is given a time."""
         now = snapshot.now_s
         alive = {job.id for job in queue} | ends.keys()
+        gone = [b.end_s for job, b in self.booked.items() if job not in alive]
         self.booked = {job: b for job, b in self.booked.items() if job in alive}
         moved = self.nodes not in (None, snapshot.nodes)
-        if moved or any(job not in self.booked or not same(end, self.booked[job].end_s) for job, end in ends.items()):
+        early = any(end > now and not same(end, now) for end in gone)  # cancelled, or done sooner than was believed
+        if moved or early or any(job not in self.booked or not same(end, self.booked[job].end_s) for job, end in ends.items()):
             self._again(snapshot, ends)  # somebody else has decided in between, or nodes have come or gone
         self.nodes = snapshot.nodes
         self._draw(snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from dataclasses import dataclass
-from math import inf
+from math import inf, nextafter
 
 from optsched.errors import OptschedError
 from optsched.instances.allocation import AllocationInstance, Job
@@ -221,9 +221,10 @@ class AllocationSimulator:
         return progress or bool(ended)
 
     def _outlives(self, job: str) -> float:
-        """When a running job will have run for as long as is believed of it."""
+        """When a running job will have run for as long as is believed of it; later than now, however late it is."""
         run = self.running[job]
-        return max(self.now_s, run.useful_from_s) + self._left(job) * run.time_s
+        until = max(self.now_s, run.useful_from_s) + self._left(job) * run.time_s
+        return max(until, nextafter(self.now_s, inf))
 
     def history(self) -> AllocationHistory:
         """What has run until now."""
