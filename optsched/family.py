@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol
 
 from optsched.errors import OptschedError
@@ -153,6 +153,20 @@ class Family(ABC, Generic[I, S]):
             What is given.
         """
         return None
+
+    def chosen(self, instance: I, options: Sequence[tuple[int, int, int]]) -> S:
+        """The schedule of some options of a time-indexed problem, the others of which need not be listed.
+
+        Parameters
+        ----------
+        instance
+            What is given.
+        options
+            (job, place, start) of each, in that order.
+        """
+        view = self.time_indexed(instance)
+        assert view is not None
+        return view.schedule(view.problem.find(options))
 
     def priced_terms(self) -> PricedTerms[I, S] | None:
         """The terms of the objective, each with a price of its own, for `optsched.pareto`; None where there are none."""

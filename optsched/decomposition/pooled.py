@@ -24,7 +24,7 @@ THINNED = 2_000_000  # options whose prices come first
 FIRST, AGAIN = 300, 200  # iterations on these, and on the pool after every pass
 MORE = 40  # options a job that the search has besides
 PASSES = 12  # at most
-SHARE, THINNED_SHARE = 0.5, 0.2  # of the time, for all passes, and until the prices of the thinned options
+SHARE, THINNED_SHARE = 0.5, 0.2  # of the time that is left, for all passes, and until the prices of the thinned options
 CLOSED = 1e-4  # relative: what a further pass could gain at most
 KEEP = 0.15  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
 
@@ -42,9 +42,10 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
     The options as a program, prices and bound, and what the jobs were scheduled at as rows of the program; None where the
     time is over before the first pass is.
     """
+    began = monitor.clock.elapsed_s()  # greedy may have taken a fifth of the time
 
     def late(share: float) -> Callable[[], bool]:
-        until = None if stop.seconds is None else share * stop.seconds
+        until = None if stop.seconds is None else began + share * (stop.seconds - began)
         return lambda: monitor.stopping is not None or (until is not None and monitor.clock.elapsed_s() > until)
 
     over, ended, early = late(1.0), late(SHARE), late(THINNED_SHARE)

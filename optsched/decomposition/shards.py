@@ -236,8 +236,8 @@ class Shards:
         for a, b in self.bounds:
             mine = rows[(rows[:, 0] >= a) & (rows[:, 0] < b)]
             if len(mine):
-                view = listed(part(self.instance, a, b))
-                entries += getattr(view.schedule(view.problem.find(mine - [a, 0, 0])), self.field)
+                made = family_of(self.instance).chosen(part(self.instance, a, b), (mine - [a, 0, 0]).tolist())
+                entries += getattr(made, self.field)
         return self.scheduled[0].model_copy(update={self.field: tuple(entries)})
 
 

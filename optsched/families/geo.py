@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from optsched.family import Family, Heuristic
@@ -74,6 +74,12 @@ class Geo(Family[GeoInstance, GeoSchedule]):
         from optsched.problems.geo import view
 
         return view(instance)
+
+    def chosen(self, instance: GeoInstance, options: Sequence[tuple[int, int, int]]) -> GeoSchedule:
+        """Of each job only the site that it goes to is listed."""
+        from optsched.problems.geo import chosen
+
+        return chosen(instance, options)
 
     def clairvoyant(self, instance: GeoInstance) -> float:
         """The Lagrangian dual, in USD."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import fsum
 
@@ -23,6 +23,11 @@ def time_indexed(instance: GeoInstance) -> tuple[TimeIndexedProblem, Ints]:
 
     An option is worth what it adds to U against an idle system, which is the program's constant.
     """
+    return _listed(instance, *_pairs(instance))
+
+
+def _listed(instance: GeoInstance, pair_job: Ints, pair_site: Ints) -> tuple[TimeIndexedProblem, Ints]:
+    """The options of some pairs of a job and a site, in that order."""
     jobs, horizon = instance.columns, instance.horizon
     beta, usd_per_g = instance.idle_power_ratio, instance.carbon_price_usd_per_t * 1e-6
     hours = instance.slot_s / 3600
@@ -35,7 +40,6 @@ def time_indexed(instance: GeoInstance) -> tuple[TimeIndexedProblem, Ints]:
     worth = np.zeros((len(instance.sites), horizon + 1), dtype=np.longdouble)
     np.cumsum(per_slot, axis=1, dtype=np.longdouble, out=worth[:, 1:])
 
-    pair_job, pair_site = _pairs(instance)
     source, gone = jobs.source[pair_job], jobs.bound_for[pair_job] >= 0
     away = pair_site != source
     price = prices(instance)
@@ -137,6 +141,13 @@ def to_schedule(instance: GeoInstance, options: TimeIndexedProblem, departure: I
     return GeoSchedule(
         starts=tuple(Start(job=jobs[j].id, site=sites[n].id, start=s, departure=None if d < 0 else d) for j, n, s, d in rows)
     )
+
+
+def chosen(instance: GeoInstance, options: Sequence[tuple[int, int, int]]) -> GeoSchedule:
+    """The schedule of options (job, site, start), in that order."""
+    job, site, _ = np.array(options, dtype=np.int64).reshape(-1, 3).T
+    listed, departure = _listed(instance, job, site)
+    return to_schedule(instance, listed, departure, listed.find(options))
 
 
 def selected(instance: GeoInstance, schedule: GeoSchedule) -> list[tuple[int, int, int]]:

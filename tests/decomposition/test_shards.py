@@ -17,9 +17,12 @@ from optsched.decomposition import dual as duals
 from optsched.decomposition import method, shards
 from optsched.decomposition.alike import Alike
 from optsched.decomposition.dual import Drawn, bound_of, solve_dual
+from optsched.decomposition.pooled import priced_pool
 from optsched.decomposition.shards import Listed, Shards, listed, merged, proven_at
+from optsched.monitor import Monitor
 from optsched.registry import family_of
 from optsched.result import Result
+from optsched.stop import Clock, Stop
 from optsched.workers import workers
 from tests.decomposition.test_dual import optimum
 from tests.oracle import tiny
@@ -156,6 +159,46 @@ def test_without_time_for_a_pass_the_greedy_is_what_there_is(monkeypatch: pytest
     greedy = optsched.solve(instance, "greedy")
     assert result.objective >= greedy.objective - 1e-9
     assert (result.bound is None) == (passes == 0)
+
+
+@pytest.mark.usefixtures("by_shards")
+def test_shares_are_of_the_time_that_greedy_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Greedy took 20 of 60 s: a fifth of the time was over before the first thinned start, and the bound that of no prices."""
+    asked: list[tuple[float, bool]] = []
+    now = [20.0]
+
+    def thinned(self: Shards, step: int, over: Any) -> None:
+        for now[0] in (20.0, 27.0, 29.0):
+            asked.append((now[0], over()))
+
+    monkeypatch.setattr(Shards, "thinned", thinned)
+    monkeypatch.setattr(Shards, "__call__", lambda self, *given: None)
+    clock = Clock()
+    monkeypatch.setattr(clock, "elapsed_s", lambda: now[0])
+    made = sharded(some("geo", seed=3))
+    assert priced_pool(made, 1000, Monitor(clock, -1), Stop(seconds=60)) is None
+    assert asked == [(20.0, False), (27.0, False), (29.0, True)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_chosen_needs_no_list_of_all(family: str) -> None:
+    """One option a job, drawn; with departures as they are of the whole list, also of jobs that are on their way."""
+    rng = np.random.default_rng(7)
+    for seed in range(4):
+        instance = some(family, seed)
+        if family == "geo" and seed % 2:
+            away = {j: f"{instance.sites[(j + 1) % len(instance.sites)].id}" for j in range(0, len(instance.jobs), 3)}
+            moved = [
+                job.model_copy(update={"bound_for": away[j], "arrives": job.submitted + 2}) if j in away else job
+                for j, job in enumerate(instance.jobs)
+            ]
+            instance = instance.model_copy(update={"jobs": tuple(moved)})
+        view = listed(instance)
+        rows = np.unique(view.problem.job[rng.permutation(len(view.problem))[:30]])
+        mine = [int(rng.choice(np.flatnonzero(view.problem.job == job))) for job in rows.tolist()]
+        picked = np.array(sorted(mine))
+        columns = np.column_stack([view.problem.job[picked], view.problem.place[picked], view.problem.start[picked]])
+        assert family_of(instance).chosen(instance, columns.tolist()) == view.schedule(picked)
 
 
 @pytest.mark.usefixtures("by_shards")
