@@ -89,7 +89,7 @@ def test_fast(family: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=3))
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=2))
 @pytest.mark.parametrize("family", tiny.EVERY)
 def test_slow(family: str, first: int) -> None:
     for seed in seeds(family, first, first + CHUNK):

@@ -25,7 +25,8 @@ from optsched.stop import Spare, Stop
 from optsched.workers import hired
 
 PRICES = Proof(kind="prices")
-LISTED = 30_000_000  # options; more are looked at by shards
+LISTED = 30_000_000  # options; more are looked at by shards,
+WIDE, A_JOB = 10_000_000, 300  # or so many, where they are more than that a job: a pool of the best ones says as much
 ALIKE = 1e-12  # relative: the problem's figure and the referee's of the same schedule
 
 
@@ -119,7 +120,7 @@ class _Run:
     def __call__(self) -> None:
         clock = self.monitor.clock
         size = family_of(self.instance).exact_size(self.instance)
-        if size is not None and size.count > LISTED:
+        if size is not None and _is_very_large(self.instance, size.count):
             self._by_shards(size.count)
             return
         began = clock.elapsed_s()
@@ -174,11 +175,17 @@ class _Run:
         return schedule, dual, None if dual is None else dual.bound, PRICES
 
 
+def _is_very_large(instance: Instance, options: int) -> bool:
+    """Whether so many options are never listed as a whole."""
+    jobs = len(getattr(instance, "jobs", ()))
+    return options > LISTED or options > max(WIDE, A_JOB * jobs)
+
+
 def proven(instance: Instance, prices: ShadowPrices) -> float | None:
     """The bound that prices of an instance's capacity prove; None if they do not fit, or it is no time-indexed problem."""
     own = family_of(instance)
     size = own.exact_size(instance)
-    if own.is_time_indexed and size is not None and size.count > LISTED:
+    if own.is_time_indexed and size is not None and _is_very_large(instance, size.count):
         return proven_at(instance, size.count, prices)
     view = own.time_indexed(instance)
     return None if view is None else proven_by(view, prices)

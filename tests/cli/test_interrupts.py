@@ -146,14 +146,14 @@ def test_replay_stopped_anywhere(examples: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 26), (signal.SIGTERM, 12)])
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 16), (signal.SIGTERM, 8)])
 def test_solve_stopped_everywhere(tmp_path: Path, number: signal.Signals, times: int) -> None:
     solved(tmp_path, number, times, seeded(number))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", POLICY)
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 8), (signal.SIGTERM, 4)])
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGKILL, 5), (signal.SIGTERM, 3)])
 def test_replay_stopped_everywhere(examples: Path, tmp_path: Path, number: signal.Signals, times: int, family: str) -> None:
     replayed(examples, tmp_path, family, number, times, seeded(number, family))
 

@@ -49,7 +49,7 @@ def test_brackets_the_optimum(family: str, core: int, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=10))
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=6))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_brackets_the_optimum_of_a_thousand(family: str, first: int) -> None:
     gaps = [gap_to_optimum(tiny.TINY[family](seed), (family, seed)) for seed in range(first, first + CHUNK)]

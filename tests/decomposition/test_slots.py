@@ -130,7 +130,7 @@ def test_fast(by_prices: None) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=5))
+@pytest.mark.parametrize("first", parts(range(0, ALL, CHUNK), in_ci=3))
 def test_slow(by_prices: None, first: int) -> None:
     for seed in range(first, first + CHUNK):
         checked(tiny.allocation(seed), seed)

@@ -74,7 +74,7 @@ def test_killed_and_resumed(examples: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FILES)
 def test_killed_thirty_times_in_all(examples: Path, tmp_path: Path, family: str) -> None:
-    survives(examples, tmp_path, family, 10)
+    survives(examples, tmp_path, family, 8)
 
 
 def told(log: Path) -> list[dict[str, Any]]:
