@@ -202,7 +202,7 @@ def test_what_is_chosen_needs_no_list_of_all(family: str) -> None:
 
 
 def test_ten_million_options_are_listed_as_a_whole_only_where_jobs_have_few() -> None:
-    """1,800 jobs with 28 million had 41 % in 5 GB after a minute; Azure's 517,000 machines have 18 million, most of them alike."""
+    """1,800 jobs with 28 million had 41 % in 5 GB after a minute; Azure's 517,000 machines have 18 million, mostly alike."""
     few = some("geo", jobs=40)
     many = few.model_copy(update={"jobs": few.jobs * 1000})
     assert not method._is_very_large(few, method.WIDE)
