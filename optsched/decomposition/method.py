@@ -178,7 +178,7 @@ class _Run:
 def _is_very_large(instance: Instance, options: int) -> bool:
     """Whether so many options are never listed as a whole."""
     jobs = len(getattr(instance, "jobs", ()))
-    return options > LISTED or options > max(WIDE, A_JOB * jobs)
+    return options > LISTED or (options > WIDE and 0 < A_JOB * jobs < options)
 
 
 def proven(instance: Instance, prices: ShadowPrices) -> float | None:
