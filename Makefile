@@ -48,8 +48,8 @@ types: $(VENV)/.dev  ## of the package, and what a type checker knows of solve a
 notebooks: $(VENV)/.notebooks  ## run them; what they show goes to out/notebooks
 	$(BIN)/python notebooks/run.py --workers 2
 
-reproduce: $(VENV)/.dev $(if $(FULL),notebooks)  ## published figures made anew, those that take two minutes in all; FULL=1: all, notebooks too, seven hours on one core
-	$(BIN)/python benchmarks/reproduce.py $(if $(FULL),--full)
+reproduce: $(VENV)/.dev $(if $(FULL),notebooks)  ## published figures made anew, those that take two minutes in all, two at once; FULL=1: all, notebooks too, seven hours on one core
+	$(BIN)/python benchmarks/reproduce.py $(if $(FULL),--full,--workers 2)
 
 site: $(VENV)/.docs  ## the documentation, warnings are errors; into out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

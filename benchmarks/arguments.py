@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from optsched.errors import OptschedError
+from optsched.errors import InputError, OptschedError
 from optsched.quantities import read_seeds
 
 
@@ -29,6 +29,6 @@ def told(main: Callable[[], None]) -> None:
         main()
     except subprocess.CalledProcessError:
         sys.exit(2)  # the command has said why
-    except (OptschedError, FileNotFoundError) as wrong:
+    except (InputError, FileNotFoundError) as wrong:
         print(f"error: {wrong} (real traces are looked up in $OPTSCHED_DATA)", file=sys.stderr)
         sys.exit(2)

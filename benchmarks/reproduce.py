@@ -27,6 +27,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,10 @@ def main() -> None:
     parser.add_argument("--only", help="Runs whose name holds this.")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="Of what is printed; kept there already is not run again.")
     parser.add_argument("--update", action="store_true", help="Write what was printed into pages.")
+    parser.add_argument("--workers", type=int, default=1, help="Runs at once; what time limits decide wants a core each.")
     asked = parser.parse_args()
+    if asked.update and asked.workers > 1:
+        parser.error("pages are written one run at a time: --update without --workers")
     runs = tomllib.loads(FILE.read_text(encoding="utf-8"))["runs"]
     small = [run for run in runs if run.get("suite") != "full"]
     chosen = [run for run in runs if asked.only in run["name"]] if asked.only else runs if asked.full else small
@@ -199,16 +203,20 @@ def main() -> None:
         parser.error(f"no run has {asked.only!r} in its name")
     told = sum(len(figures(claim)) for run in chosen for claim in run["claims"])
     print(f"{told} figures of {len(chosen)} runs, about {spent(chosen)}; all {len(runs)} runs: {spent(runs)}", flush=True)
-    failed = 0
-    for run in chosen:
+
+    def tried(run: dict[str, Any]) -> tuple[list[str], float]:
         began = time.perf_counter()
-        wrong = list(faults(run, asked.keep, asked.update))
-        failed += bool(wrong)
-        as_kept = "notebook" in run and not shown_in(run["notebook"]).is_relative_to(MADE)
-        name = run["name"] + ", as it is kept" * as_kept
-        print(f"{'OFF ' if wrong else 'ok  '} {time.perf_counter() - began:6.1f} s  {name}", flush=True)
-        for fault in wrong:
-            print(f"     {fault}", flush=True)
+        return list(faults(run, asked.keep, asked.update)), time.perf_counter() - began
+
+    failed = 0
+    with ThreadPoolExecutor(asked.workers) as pool:
+        for run, (wrong, seconds) in zip(chosen, pool.map(tried, chosen), strict=True):
+            failed += bool(wrong)
+            as_kept = "notebook" in run and not shown_in(run["notebook"]).is_relative_to(MADE)
+            name = run["name"] + ", as it is kept" * as_kept
+            print(f"{'OFF ' if wrong else 'ok  '} {seconds:6.1f} s  {name}", flush=True)
+            for fault in wrong:
+                print(f"     {fault}", flush=True)
     sys.exit(1 if failed else 0)
 
 

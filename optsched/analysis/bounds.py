@@ -63,13 +63,10 @@ def quick_bound(instance: Instance, seconds: float = SECONDS) -> Bound | None:
     clock = Clock()
     found: list[Bound] = []
     own = family_of(instance)
-    if (events := events_of(instance)) is not None:
-        try:
-            return _disturbed_bound(instance, events)
-        except OptschedError:
-            return None  # e.g. where jobs may be evicted
     made = None if own.is_time_indexed or has_proxy(instance) else own.bounding().get("decomposition")
     try:
+        if (events := events_of(instance)) is not None:
+            return _disturbed_bound(instance, events)
         if made is not None and seconds > LEAST:
             found += _solved(instance, made(), Stop(seconds=seconds, gap=CLOSE), "decomposition")
         if not found and (clairvoyant := own.clairvoyant(instance)) is not None:

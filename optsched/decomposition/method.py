@@ -9,7 +9,7 @@ from typing import ClassVar
 from optsched.decomposition.dual import Dual
 from optsched.decomposition.pooled import PooledSearch, pool_view, priced_pool
 from optsched.decomposition.search import Search
-from optsched.decomposition.shadow_prices import ShadowPrices, as_array, by_place, proven_by, settled
+from optsched.decomposition.shadow_prices import ShadowPrices, as_array, as_given, by_place, proven_by, settled
 from optsched.decomposition.shards import Shards, proven_at
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
@@ -144,7 +144,9 @@ class _Run:
         began = clock.elapsed_s()
         with hired(self.threads, self.scheduler) as (pool, workers):
             shards = Shards(self.instance, options, self.schedule, pool, workers)
-            priced = priced_pool(shards, options, self.monitor, self.stop)
+            start = self.call.start
+            known = as_given(shards.view, start.shadow_prices) if isinstance(start, Result) and start.shadow_prices else None
+            priced = priced_pool(shards, options, self.monitor, self.stop, known)
         self.timings["build"] = clock.elapsed_s() - began
         if priced is None:
             self.word = self.monitor.stopping or "time_limit"
@@ -178,7 +180,7 @@ class _Run:
 def _is_very_large(instance: Instance, options: int) -> bool:
     """Whether so many options are never listed as a whole."""
     jobs = len(getattr(instance, "jobs", ()))
-    return options > LISTED or (options > WIDE and 0 < A_JOB * jobs < options)
+    return jobs > 0 and (options > LISTED or options > max(WIDE, A_JOB * jobs))
 
 
 def proven(instance: Instance, prices: ShadowPrices) -> float | None:

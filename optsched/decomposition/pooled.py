@@ -29,13 +29,17 @@ CLOSED = 1e-4  # relative: what a further pass could gain at most
 KEEP = 0.15  # of the best prices so far, mixed into those of the pool (Wentges, European Journal of OR 98, 1997)
 
 
-def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> tuple[TimeIndexedProblem, Dual, Ints] | None:
+def priced_pool(
+    shards: Shards, options: int, monitor: Monitor, stop: Stop, start: Floats | None = None
+) -> tuple[TimeIndexedProblem, Dual, Ints] | None:
     """The options worth looking at, with prices and the bound that these prove for all options.
 
     Parameters
     ----------
     options
         How many there are, about.
+    start
+        Prices to begin with, instead of those of thinned starts.
 
     Returns
     -------
@@ -49,14 +53,14 @@ def priced_pool(shards: Shards, options: int, monitor: Monitor, stop: Stop) -> t
         return lambda: monitor.stopping is not None or (until is not None and monitor.clock.elapsed_s() > until)
 
     over, ended, early = late(1.0), late(SHARE), late(THINNED_SHARE)
-    thinned = shards.thinned(max(1, options // THINNED), early)
+    thinned = None if start is not None else shards.thinned(max(1, options // THINNED), early)
     if thinned is None:  # no time for better prices than none
         thinned = shards.empty
     volume = Volume(LagrangianSubproblem(thinned), np.arange(len(thinned.demand)))
     for _ in range(FIRST // LEG):
         go_on(volume, LEG, early)
         volume.most *= HASTE
-    prices, most = _told(shards, volume.center), MOST
+    prices, most = _told(shards, volume.center if start is None else start), MOST
     kept: Listed | None = None
     best: Dual | None = None
     for number in range(PASSES):

@@ -44,9 +44,9 @@ class Part:
 
 def how_many(instance: GeoInstance) -> int:
     """Parts of an instance: where windows are wide and sites many, a few jobs have as many options as a thousand others."""
-    jobs = len(instance.jobs)
-    starts = np.minimum(instance.columns.slack, instance.horizon) + 1
-    options = float(starts.sum()) * len(instance.sites)
+    jobs, columns = len(instance.jobs), instance.columns
+    places = np.where(columns.bound_for < 0, len(instance.sites), 1)
+    options = float((places * (np.minimum(columns.slack, instance.horizon) + 1)).sum())
     return min(jobs, max(-(-jobs // JOBS), ceil(options / OPTIONS)))
 
 

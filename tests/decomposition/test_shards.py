@@ -212,6 +212,26 @@ def test_ten_million_options_are_listed_as_a_whole_only_where_jobs_have_few() ->
 
 
 @pytest.mark.usefixtures("by_shards")
+def test_prices_of_a_start_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of thinned starts; the first pass proves what the start has."""
+    instance = some("geo", seed=3)
+    good = optsched.solve(instance, "decomposition", options={"iterations": 3})
+    monkeypatch.setattr(Shards, "thinned", lambda self, step, over: pytest.fail("thinned"))
+    proven: list[float] = []
+    price = Shards.__call__
+
+    def first(self: Shards, *given: Any) -> Any:
+        found = price(self, *given) if not proven else None
+        proven.append(0.0 if found is None else found.bound)
+        return found
+
+    monkeypatch.setattr(Shards, "__call__", first)
+    again = optsched.solve(instance, "decomposition", options={"iterations": 1}, start=good)
+    assert proven[0] == pytest.approx(good.bound, rel=1e-9)
+    assert again.bound == pytest.approx(good.bound, rel=1e-9)
+
+
+@pytest.mark.usefixtures("by_shards")
 def test_a_start_is_kept_and_never_lost() -> None:
     instance = some("geo", seed=3)
     good = optsched.solve(instance, "decomposition", time_limit=2)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.instances.allocation import AllocationInstance
+from optsched.instances.events import Cancellation, Events, disturbed
 from optsched.rolling.allocation.backfilling import EasyBackfilling, reserve
 from optsched.rolling.allocation.conservative import ConservativeBackfilling
 from optsched.rolling.allocation.requests import Requests
@@ -47,6 +48,25 @@ def starts(instance: AllocationInstance, policy: Any) -> dict[str, float]:
     history: Any = replay(instance, policy).schedule
     assert len(history.runs) == len(instance.jobs)  # nobody is preempted or moved
     return {run.job: run.start_s for run in history.runs}
+
+
+@pytest.mark.parametrize("origin", [0.0, 1.7e9])
+def test_who_moves_forward_delays_nobody(origin: float) -> None:
+    """`a` is cancelled: `b`, first in the queue, could begin when `x` ends, if `c` had not been promised that time."""
+    jobs = [rigid("a", origin, 1, A=10_000), rigid("x", origin + 1, 1, A=4000)]
+    jobs += [rigid("b", origin + 2, 2, A=10_000), rigid("c", origin + 3, 1, A=5900)]
+    instance = cluster([("A", 2)], [job | {"due_s": origin + 1e6} for job in jobs])
+    cancelled = Events(cancellations=(Cancellation(job="a", at_s=origin + 3000),))
+    history: Any = replay(disturbed(instance, cancelled), ConservativeBackfilling()).schedule
+    begun = {run.job: run.start_s - origin for run in history.runs}
+    assert begun == pytest.approx({"a": 0, "x": 1, "c": 3000, "b": 8900}, abs=1e-5)
+
+
+def test_a_reservation_is_kept_to_the_second_however_far_from_zero() -> None:
+    """In 2023 two times half an hour apart were one: `c` began before `b`, whose reservation it delays."""
+    jobs = [rigid("a", 1.7e9, 1, A=1000), rigid("b", 1.7e9 + 1, 2, A=500), rigid("c", 1.7e9 + 2, 1, A=3000)]
+    begun = starts(cluster([("A", 2)], [job | {"due_s": 1.8e9} for job in jobs]), "conservative-backfilling")
+    assert begun == pytest.approx({"a": 1.7e9, "b": 1.7e9 + 1000, "c": 1.7e9 + 1500}, rel=0, abs=1e-5)
 
 
 QUEUE = [
