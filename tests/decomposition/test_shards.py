@@ -187,7 +187,7 @@ def test_what_is_chosen_needs_no_list_of_all(family: str) -> None:
     for seed in range(4):
         instance = some(family, seed)
         if family == "geo" and seed % 2:
-            away = {j: f"{instance.sites[(j + 1) % len(instance.sites)].id}" for j in range(0, len(instance.jobs), 3)}
+            away = {j: instance.sites[(j + 1) % len(instance.sites)].id for j in range(0, len(instance.jobs), 3)}
             moved = [
                 job.model_copy(update={"bound_for": away[j], "arrives": job.submitted + 2}) if j in away else job
                 for j, job in enumerate(instance.jobs)

@@ -30,7 +30,7 @@ from tests.parts import parts
 HOUR = 3600.0
 
 
-def cluster(nodes: int = 1, jobs: Any = 1, **fields: Any) -> Any:
+def cluster(nodes: int = 1, jobs: int = 1, **fields: Any) -> Any:
     """Nodes of one GPU at 2 EUR/h, jobs of an hour, all due after an hour at 0.01 EUR/s."""
     return optsched.allocation.Instance.from_dict(
         {
@@ -44,9 +44,7 @@ def cluster(nodes: int = 1, jobs: Any = 1, **fields: Any) -> Any:
             "jobs": [
                 {"id": f"j{j}", "submit_s": 0.0, "due_s": HOUR, "weight_per_s": 0.01, "time_s": {"A": [HOUR]}}
                 for j in range(jobs)
-            ]
-            if isinstance(jobs, int)
-            else jobs,
+            ],
         }
         | fields
     )
@@ -104,7 +102,7 @@ def test_time_goes_on_where_an_estimate_is_outlived_by_less_than_a_clock_can_tel
     """A tenth of a second in 2023, believed to take 0.037: what is believed to be left rounded to no time at all, for ever."""
     job = {"id": "j0", "submit_s": 1.7e9, "due_s": 1.7e9 + 10, "weight_per_s": 0.01, "time_s": {"A": [0.1]}}
     for multiple in (0.37, 0.5, 1e-3):
-        truth = laid_over(cluster(jobs=[job]), Events(believed=(Estimate(job="j0", multiple=multiple),)), None)
+        truth = laid_over(_with(cluster(), [job]), Events(believed=(Estimate(job="j0", multiple=multiple),)), None)
         simulator, decisions = AllocationSimulator(truth), 0
         while simulator.snapshot() is not None and decisions < 50:
             simulator.apply(optsched.allocation.Schedule.from_dict({"assignments": [{"job": "j0", "node": "n0", "gpus": 1}]}))

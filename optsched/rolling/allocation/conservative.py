@@ -85,7 +85,8 @@ class ConservativeBackfilling(Backfilling):
                     continue
                 self.lines[b.node].book(b.start_s, b.end_s, -b.gpus)
                 self._book(snapshot, job)
-                moved |= self.booked[job.id].start_s < b.start_s and not same(self.booked[job.id].start_s, b.start_s)
+                begin_s = self.booked[job.id].start_s
+                moved |= begin_s < b.start_s and not same(begin_s, b.start_s)
 
     def _again(self, snapshot: AllocationInstance, ends: dict[str, float]) -> None:
         """Forget all reservations but of what runs, which ends as it ends now."""

@@ -158,8 +158,9 @@ class Playout:
         self.use = cluster.gpus * cluster.speed[cluster.kind]
         able = np.isfinite(self.time).any(axis=2)
         self.shortest = np.where(able, self.time.min(axis=2), 0.0)
-        self.least = np.where(able, _all_of_it(self.time, self.use).min(axis=2), 0.0)
-        self.energy = np.where(able, _all_of_it(self.time, cluster.way_per_s).min(axis=2), 0.0)
+        with np.errstate(invalid="ignore"):  # who cannot run where it costs nothing: no number, which is never least
+            self.least = np.where(able, np.fmin.reduce(self.time * self.use, axis=2), 0.0)
+            self.energy = np.where(able, np.fmin.reduce(self.time * cluster.way_per_s, axis=2), 0.0)
         self.left = np.where(able & np.isfinite(self.submit), 1.0, 0.0)
         known, shape = len(present.way), self.left.shape
         self.way, self.begun = np.full(shape, -1), np.zeros(shape, dtype=bool)
@@ -378,12 +379,6 @@ class Playout:
         end = begin + np.maximum(before / self.cluster.whole, self.shortest * left)
         cost = self.weight * np.maximum(0.0, end - self.due) + self.energy * left
         return np.asarray(np.where(left > 0, cost, 0.0).sum(axis=1))
-
-
-def _all_of_it(time: Floats, per_s: Floats) -> Floats:
-    """What a job costs from begin to end, infinite where it cannot run, even if it would cost nothing a second."""
-    able = np.isfinite(time)
-    return np.where(able, np.where(able, time, 0.0) * per_s, np.inf)
 
 
 def _smallest(values: Floats, rank: int) -> Floats:
