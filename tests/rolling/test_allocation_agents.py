@@ -156,6 +156,7 @@ def test_futures_under_stress_by_hand() -> None:
         due_s=np.tile([50.0, 36.0, np.inf], (3, 1)),
         weight_per_s=np.ones((3, 3)),
         time_s=np.ones((3, 3, 1)),
+        told=np.ones((3, 3)),
     )
     stressed = drawn.stressed(10.0, rushes=1, times=3.0)
     np.testing.assert_array_equal(stressed.submit_s, [[10, np.inf, np.inf], [10, 16, np.inf], [10, 12, np.inf]])

@@ -103,7 +103,7 @@ class GuardedAgent:
         """Whether that decision is not foreseen to cost less than the rule's, the rule following in both."""
         if wanted == safe:
             return False
-        cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
+        _, cluster, drawn = self.outlook.ahead(snapshot, SAMPLES)
         known = len(snapshot.known_jobs)
         present = Present(np.full(known, -1), np.zeros(known, dtype=bool), 0.0)
         ways = [cluster.ways(snapshot, {a.job: a for a in decision.assignments}) for decision in (wanted, safe)]

@@ -83,17 +83,24 @@ class Arrivals:
 class Futures:
     """The known jobs, and those drawn, in every sample; shape (S, J), known ones first, `time_s` (S, J, C) by way to run.
 
-    Where nobody comes `submit_s` is infinite; so is a time where a job cannot run so.
+    Where nobody comes `submit_s` is infinite; so is a time where a job cannot run so. `told` is what rules take each job's
+    times for, as a multiple of what they are, shape (S, J).
     """
 
     submit_s: Floats
     due_s: Floats
     weight_per_s: Floats
     time_s: Floats
+    told: Floats
 
     def taken(self, samples: Ints) -> Futures:
         """Those samples of them, some perhaps twice."""
-        return Futures(self.submit_s[samples], self.due_s[samples], self.weight_per_s[samples], self.time_s[samples])
+        rows = (self.submit_s, self.due_s, self.weight_per_s, self.time_s, self.told)
+        return Futures(*(row[samples] for row in rows))
+
+    def surprising(self, times: Floats, reckoned: Floats) -> Futures:
+        """The same, but that jobs take so many `times` as long, and rules take them for `reckoned` times, shape (S, J)."""
+        return replace(self, time_s=self.time_s * times[:, :, None], told=reckoned / times)
 
     def stressed(self, now_s: float, rushes: int, times: float) -> Futures:
         """The same, but that nobody comes in the first, and in so many last ones everybody so many times as soon."""
@@ -127,4 +134,5 @@ def futures(snapshot: AllocationInstance, kind: Ints, gpus: Ints, arrivals: Arri
         due_s=joined(known.due_s, when + (pool.due_s - pool.submit_s)[back]),
         weight_per_s=joined(known.weight_per_s, pool.weight_per_s[back]),
         time_s=joined(by_way(known.time_s, kind, gpus), by_way(pool.time_s, kind, gpus)[back]),
+        told=np.ones((len(who), len(known.due_s) + who.shape[1])),
     )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.instances.base import Data
+from optsched.instances.base import Data, Floats
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
+from optsched.rolling.allocation.durations import Durations, Took, size
 from optsched.rolling.allocation.futures import Arrivals, Futures, futures
 from optsched.rolling.allocation.playout import Cluster
+from optsched.schedules.allocation import Assignment
 
 MOST, A_NODE = 32, 3  # jobs to come, or at least so many a node, or one a GPU: fewer are too few to tell that a queue will last
 
@@ -21,6 +23,7 @@ class Kept(Data):
 
     rng: dict[str, object]
     jobs: tuple[Job, ...]
+    took: Took | None = None  # in old files there is none
 
 
 class Outlook:
@@ -41,9 +44,11 @@ class Outlook:
             self.arrivals.add(job)
         self.arrivals.begin()
         self.came: dict[str, Job] = {}
+        self.durations = Durations()
 
-    def observe(self, snapshot: AllocationInstance) -> None:
-        """Who is new."""
+    def observe(self, snapshot: AllocationInstance, away: Collection[str] = ()) -> None:
+        """Who is new, and who has ended; what is `away` is out of sight."""
+        self.durations.observe(snapshot, self.came, away)
         self._add(job for job in sorted(snapshot.known_jobs, key=lambda job: job.submit_s) if job.id not in self.came)
 
     def _add(self, jobs: Iterable[Job]) -> None:
@@ -51,21 +56,44 @@ class Outlook:
             self.came[job.id] = job
             self.arrivals.add(job)
 
-    def ahead(self, snapshot: AllocationInstance, samples: int) -> tuple[Cluster, Futures]:
-        """The snapshot's nodes, and its jobs with those that may come."""
+    def decided(self, snapshot: AllocationInstance, runs: Mapping[str, Assignment], begun: Collection[str]) -> None:
+        """What runs from now on; who has `begun` loses work anywhere else."""
+        self.durations.decided(snapshot, self.came, runs, begun)
+
+    def ahead(self, snapshot: AllocationInstance, samples: int) -> tuple[AllocationInstance, Cluster, Futures]:
+        """The snapshot with the times to reckon with, its nodes, and its jobs with those that may come."""
+        most = max(MOST, A_NODE * len(snapshot.nodes), sum(node.gpus for node in snapshot.nodes))
+        law = self.durations.law(snapshot, self.came)
+        if law is not None:
+            snapshot = _reckoned(snapshot, law.expected)
         measured = urgency(snapshot, options(snapshot))
         cluster = Cluster.of(snapshot, measured.speed)
         work = measured.work[np.isfinite(measured.work)]
         usual = float(work.mean()) / cluster.whole if len(work) else 1.0
-        most = max(MOST, A_NODE * int(cluster.nodes.sum()), int(cluster.total.sum()))
         drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, most, usual)
-        return cluster, futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
+        found = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
+        if law is None:
+            return snapshot, cluster, found
+        known, whole = law.drawn(self.rng, samples) / law.expected, law.begun(self.rng, samples, most)
+        fair = law.fair(np.array([size(job) for job in self.arrivals.jobs]))[drawn[0]]
+        theirs = np.ones(known.shape), fair * law.expected_begun
+        return snapshot, cluster, found.surprising(np.hstack([known, fair * whole]), np.hstack(theirs))
 
     def kept(self) -> Kept:
         """What it remembers."""
-        return Kept(rng=dict(self.rng.bit_generator.state), jobs=tuple(self.came.values()))
+        return Kept(rng=dict(self.rng.bit_generator.state), jobs=tuple(self.came.values()), took=self.durations.kept())
 
     def go_on(self, kept: Kept) -> None:
         """From there."""
         self.rng.bit_generator.state = kept.rng
         self._add(kept.jobs)
+        self.durations = Durations() if kept.took is None else Durations.going_on(kept.took)
+
+
+def _reckoned(snapshot: AllocationInstance, times: Floats) -> AllocationInstance:
+    """The same, but that each job takes so many times as long."""
+    jobs = tuple(
+        job.model_copy(update={"time_s": {kind: tuple(t and t * x for t in ts) for kind, ts in job.time_s.items()}})
+        for job, x in zip(snapshot.known_jobs, times.tolist(), strict=False)
+    )
+    return snapshot.model_copy(update={"jobs": jobs})

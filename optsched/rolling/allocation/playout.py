@@ -137,7 +137,7 @@ class Playout:
     """
 
     LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "bid",
-             "time", "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
+             "time", "told", "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
     def __init__(
@@ -153,7 +153,7 @@ class Playout:
         self.cluster, self.lost_s = cluster, present.lost_s
         self._follow(rules)
         self.submit, self.due = futures.submit_s[samples], futures.due_s[samples]
-        self.weight, self.time = futures.weight_per_s[samples], futures.time_s[samples]
+        self.weight, self.time, self.told = futures.weight_per_s[samples], futures.time_s[samples], futures.told[samples]
         self.bid = self.weight if bids is None else bids
         self.use = cluster.gpus * cluster.speed[cluster.kind]
         able = np.isfinite(self.time).any(axis=2)
@@ -293,7 +293,7 @@ class Playout:
         In rounds every waiting job asks for the way that it likes best where there is room, and in each class of nodes the
         first of them are served.
         """
-        cluster, now, left = self.cluster, self.now[:, None], self.left[:, columns]
+        cluster, now, left = self.cluster, self.now[:, None], self.left[:, columns] * self.told[:, columns]
         weight, due = self.bid[:, columns], self.due[:, columns]
         least = np.where(here, self.least[:, columns] * left, 0.0)
         clear = np.maximum(least.sum(axis=1) / cluster.whole, 1e-9)[:, None]

@@ -23,6 +23,7 @@ from optsched.rolling.allocation import instead
 from optsched.rolling.allocation.futures import Futures
 from optsched.rolling.allocation.holding import Held, going_on
 from optsched.rolling.allocation.ledger import rate_per_h
+from optsched.rolling.allocation.match_running import match_running_nodes
 from optsched.rolling.allocation.outlook import Kept, Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present, pace
 from optsched.rolling.memory import recalled
@@ -100,21 +101,23 @@ class Portfolio:
             decision = AllocationSchedule(assignments=())
         else:
             steps, samples = _sizes(len(snapshot.known_jobs) * sum(c.gpus for c in snapshot.node_classes), len(rules))
-            cluster, ahead = self.outlook.ahead(snapshot, samples)
+            snapshot, cluster, ahead = self.outlook.ahead(snapshot, samples)
             present = self._present(snapshot, cluster)
             self.last = self._best(snapshot.now_s, cluster, ahead, present, rules, steps, spare)
             decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
             if samples == SAMPLES and (spare is None or spare()):  # of many jobs it would take long
                 decision = self._instead(snapshot, cluster, ahead, present, decision, spare)
+        decision = match_running_nodes(snapshot, decision, {job: (a.node, a.gpus) for job, a in self.held.items()})
         self.held = {a.job: a for a in decision.assignments}
+        self.outlook.decided(snapshot, self.held, self.begun)
         self.begun |= self.held.keys()
         self.held |= away
         return decision
 
     def _observe(self, snapshot: AllocationInstance) -> Held:
         """Who is new, and who is gone; what is out of sight."""
-        self.outlook.observe(snapshot)
         self.held, away = going_on(self.held, snapshot)
+        self.outlook.observe(snapshot, away)
         self.begun &= {job.id for job in snapshot.known_jobs} | away.keys()
         return away
 

@@ -125,7 +125,8 @@ class _Truth:
         self.instance, self.jobs, self.weight = instance, len(known.due_s), known.weight_per_s
         self.cluster = Cluster.of(everything, urgency(everything, options(everything)).speed)
         times = by_way(known.time_s, self.cluster.kind, self.cluster.gpus)
-        self.future = Futures(known.submit_s[None], known.due_s[None], known.weight_per_s[None], times[None])
+        told = np.ones((1, self.jobs))
+        self.future = Futures(known.submit_s[None], known.due_s[None], known.weight_per_s[None], times[None], told)
         self.first_s = float(known.submit_s.min())
         self.steps = 4 * self.jobs + 4  # a job comes and ends
         self.nothing = Present(np.full(0, -1), np.zeros(0, dtype=bool), instance.migration_cost_s)
