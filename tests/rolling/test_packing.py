@@ -100,6 +100,32 @@ def test_lanes_that_go_on_as_one_cost_what_each_would(monkeypatch: pytest.Monkey
     assert joined[0] < len(RULES)
 
 
+def test_rules_go_by_what_is_told_and_pay_for_what_is() -> None:
+    """One GPU, who is told to be shorter goes first: 10 and 15 s late where that takes ten times as long, else 5 and 6."""
+    jobs = tuple(
+        Job(id=f"j{i}", submit_s=0.0, due_s=0.0, weight_per_s=1.0, time_s={"A": (time,)}) for i, time in enumerate((1.0, 5.0))
+    )
+    instance = AllocationInstance(
+        name="told",
+        currency="EUR",
+        postponement_penalty=100.0,
+        now_s=0.0,
+        scheduling_interval_s=300.0,
+        gpu_types={"A": GpuType(node_cost_per_h=(0.0,))},
+        nodes=(Node(id="n", gpu_type="A", gpus=1),),
+        jobs=jobs,
+    )
+    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
+    nobody: tuple[Ints, Floats] = np.zeros((2, 0), dtype=int), np.zeros((2, 0))
+    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
+    ahead = ahead.surprising(np.array([[1.0, 1.0], [10.0, 1.0]]), np.ones((2, 2)))
+    shortest_first = Bidding(0.0, 1.0, 1.0)
+    lanes = Playout(
+        cluster, ahead, 0.0, Present(np.full(2, -1), np.zeros(2, dtype=bool), 0.0), [shortest_first] * 2, np.arange(2)
+    )
+    assert lanes.run(10) == pytest.approx([1.0 + 6.0, 10.0 + 15.0])
+
+
 def test_a_node_that_is_free_costs_nothing_only_for_whom_it_can_run() -> None:
     """No time at no cost was no number, and so was all that such a job was thought to need."""
     dear = two_nodes({"A": (100.0,)})

@@ -11,6 +11,7 @@ from optsched.errors import OptschedError
 from optsched.heuristics.allocation.priced import priced_dispatch
 from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
 from optsched.instances.base import Floats
+from optsched.instances.events import Estimate, Events, laid_over
 from optsched.instances.generators import andreas, osdec
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
@@ -18,7 +19,7 @@ from optsched.referee import evaluate
 from optsched.rolling.allocation.futures import Arrivals, futures
 from optsched.rolling.allocation.outlook import Outlook
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
-from optsched.rolling.allocation.portfolio import KEEPING, RULES, Bidding, Portfolio
+from optsched.rolling.allocation.portfolio import ALL, KEEPING, WARY, Bidding, Portfolio
 from optsched.rolling.allocation.simulator import AllocationSimulator
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
@@ -63,11 +64,31 @@ def realised(instance: AllocationInstance, rule: Bidding) -> float:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_lane_is_the_simulator(seed: int) -> None:
     """Every rule costs what it costs in a replay, where moving loses work and where it does not."""
-    instance = one_node(seed, 0.0 if seed < 4 else 90.0)
-    rules = RULES + KEEPING
-    for rule, cost in zip(rules, foreseen(instance, rules), strict=True):
+    instance = one_node(seed, 0.0 if seed < 4 else 30.0)
+    for rule, cost in zip(ALL, foreseen(instance, ALL), strict=True):
         lost = 0.01 if instance.migration_cost_s else 1e-6  # who moves again before the move is over loses a little less
         assert cost == pytest.approx(realised(instance, rule), rel=lost)
+
+
+def test_who_is_wary_takes_a_faster_way() -> None:
+    """Due in two hours: an hour and a half on one GPU, an hour on two, which cost more. Twice as long it would be late."""
+    instance = rising(1, (1.0, 2.0), [(0.0, 7200.0, 1.0, (5400.0, 3600.0))])
+    for caution, gpus in ((1.0, 1), (2.0, 2)):
+        decision = priced_dispatch(instance, bidding=Bidding(0.0, caution=caution))
+        assert [a.gpus for a in decision.assignments] == [gpus]
+    assert {rule.caution for rule in WARY} == {2.0, 4.0}
+
+
+def test_estimates_that_are_ten_times_too_long_soon_do_no_harm() -> None:
+    """What it pays is far nearer to what it pays with the truth than to what a rule pays that believes them."""
+    made = andreas(1, 3, jobs=24, rate="high", seed=1)
+    events = Events(believed=tuple(Estimate(job=job.id, multiple=10.0) for job in made.jobs))
+    ours, truth = replay(laid_over(made, events, None), "rolling").objective, replay(made, "rolling").objective
+    rule = replay(laid_over(made, events, None), "priced").objective
+    assert ours is not None
+    assert truth is not None
+    assert rule is not None
+    assert ours - truth < 0.1 * (rule - truth)
 
 
 def test_draws_are_of_what_was_seen() -> None:
@@ -110,9 +131,11 @@ def test_moving_that_costs_much_is_left_alone(seed: int) -> None:
     assert all(rule.keeps for rule in KEEPING)
 
 
-def test_goes_on_from_what_it_remembers() -> None:
-    """To the bit, through JSON, in the middle of a replay; what runs and what has begun included."""
-    instance = andreas(1, 3, jobs=12, seed=1).model_copy(update={"migration_cost_s": 60.0})
+@pytest.mark.parametrize("estimates", ["true", "noisy:1"])
+def test_goes_on_from_what_it_remembers(estimates: str) -> None:
+    """To the bit, through JSON, in the middle of a replay; what runs and what has begun, or ended unforeseen, included."""
+    made = andreas(1, 3, jobs=12, seed=1).model_copy(update={"migration_cost_s": 60.0})
+    instance = laid_over(made, None, estimates)
     policy, simulator = Portfolio(Settings()), AllocationSimulator(instance)
     policy.reset(7)
     for step in range(14):

@@ -37,6 +37,8 @@ class Bidding:
         urgent weight.
     keeps
         Whether what runs goes on as it does.
+    caution
+        How many times as long as it seems a job is taken to last where it may be late.
     """
 
     price: float = 0.3
@@ -45,6 +47,7 @@ class Bidding:
     shared: bool = False
     patience: float = inf
     keeps: bool = False
+    caution: float = 1.0
 
 
 USUAL = Bidding()
@@ -72,13 +75,16 @@ def priced_dispatch(
         What runs, for rules that keep it.
     """
     listed = options(instance)
-    measured = urgency(instance, listed, bidding.fade)
-    energy = listed.energy
+    measured = urgency(instance, listed, bidding.fade, bidding.caution)
+    energy, tardiness = listed.energy, listed.tardiness
+    if bidding.caution != 1.0:
+        late = instance.now_s + bidding.caution * listed.time_s - instance.columns.due_s[listed.job]
+        tardiness = instance.columns.weight_per_s[listed.job] * np.maximum(0.0, late)
     if bidding.shared:
         most = np.array([c.gpus for c in instance.node_classes], dtype=int)[listed.node_class]
         energy = listed.time_s * listed.gpus / most * instance.cost_per_h[listed.node_class, most - 1] / 3600
     gpu_time = listed.time_s * listed.gpus * measured.speed[listed.node_class]
-    score = energy + listed.tardiness + bidding.price * measured.price * gpu_time
+    score = energy + tardiness + bidding.price * measured.price * gpu_time
     begin = np.searchsorted(listed.job, np.arange(len(instance.known_jobs) + 1))
     ranked = np.lexsort((score, listed.job))
     if isfinite(bidding.patience):

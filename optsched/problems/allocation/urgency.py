@@ -32,12 +32,13 @@ class Urgency:
     price: float
 
 
-def urgency(instance: AllocationInstance, listed: Options, fade: float = 1.0) -> Urgency:
+def urgency(instance: AllocationInstance, listed: Options, fade: float = 1.0, caution: float = 1.0) -> Urgency:
     """Measure the known jobs; a job that can run nowhere has infinite times and no weight.
 
     Parameters
     ----------
-    fade : over how much slack a weight fades, as a share of the time to clear all known work.
+    fade : over how much slack a weight fades, as a share of the time to clear all known work. caution : so many times as
+        long as it seems a job is taken to last.
     """
     jobs, classes = len(instance.known_jobs), len(instance.node_classes)
     single = listed.gpus == 1
@@ -52,7 +53,7 @@ def urgency(instance: AllocationInstance, listed: Options, fade: float = 1.0) ->
     np.minimum.at(work, listed.job, listed.time_s * listed.gpus * speed[listed.node_class])
     able = np.isfinite(shortest)
     clear = max(float(work[able].sum()) / whole, 1e-9)
-    slack = instance.columns.due_s - instance.now_s - np.where(able, shortest, 0.0)
+    slack = instance.columns.due_s - instance.now_s - caution * np.where(able, shortest, 0.0)
     faded, weight = np.maximum(0.0, slack) / (fade * clear), np.where(able, instance.columns.weight_per_s, 0.0)
     with np.errstate(divide="ignore"):
         rank = np.log(weight) - faded

@@ -172,13 +172,19 @@ class Durations:
                 began, since = last.began, max(now, last.since_s)
             self.running[job] = Running(node=a.node, gpus=a.gpus, whole_s=whole_s, began=began, since_s=since)
 
+    @property
+    def surprise(self) -> bool:
+        """Whether a job has not taken what was told."""
+        ends = (abs(took - 1.0) > EXACT for _, took in self.ended)
+        return any(ends) or any(passed > 1.0 + EXACT for passed in self.passed.values())
+
     def law(self, snapshot: AllocationInstance, came: Mapping[str, Job]) -> Law | None:
         """Of the known jobs; None as long as all jobs take what was told."""
         jobs = snapshot.known_jobs
         passed = np.array([self.passed.get(job.id, 0.0) for job in jobs])
-        sizes, ended = np.array(self.ended).reshape(-1, 2).T
-        if (np.abs(ended - 1.0) <= EXACT).all() and (passed <= 1.0 + EXACT).all():
+        if not self.surprise:
             return None
+        sizes, ended = np.array(self.ended).reshape(-1, 2).T
         firsts = np.array([size(came[job.id]) for job in jobs])
         middle = float(np.mean(np.append(sizes, firsts)))
         slope = _slope(sizes - middle, np.log(ended))

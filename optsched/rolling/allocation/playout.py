@@ -136,8 +136,8 @@ class Playout:
         What each rule takes the jobs' weights for, where not for what they are, shape (L, J).
     """
 
-    LANES = ("lane", "sample", "price", "fade", "short", "patience", "shared", "keeps", "submit", "due", "weight", "bid",
-             "time", "told", "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
+    LANES = ("lane", "sample", "price", "fade", "short", "patience", "caution", "shared", "keeps", "submit", "due", "weight",
+             "bid", "time", "told", "energy", "shortest", "least", "left", "way", "begun", "now", "cost")  # fmt: skip
     """What is there by lane."""
 
     def __init__(
@@ -174,8 +174,8 @@ class Playout:
         )  # which lane goes on for each, and what it cost till then
 
     def _follow(self, rules: Sequence[Bidding]) -> None:
-        told = [(rule.price, rule.fade, rule.short, rule.patience) for rule in rules]
-        self.price, self.fade, self.short, self.patience = np.array(told).T
+        told = [(rule.price, rule.fade, rule.short, rule.patience, rule.caution) for rule in rules]
+        self.price, self.fade, self.short, self.patience, self.caution = np.array(told).T
         self.shared, self.keeps = np.array([(rule.shared, rule.keeps) for rule in rules]).T
 
     def differ(self, ends: int = 1) -> bool:
@@ -297,7 +297,7 @@ class Playout:
         weight, due = self.bid[:, columns], self.due[:, columns]
         least = np.where(here, self.least[:, columns] * left, 0.0)
         clear = np.maximum(least.sum(axis=1) / cluster.whole, 1e-9)[:, None]
-        slack = np.maximum(0.0, due - now - self.shortest[:, columns] * left)
+        slack = np.maximum(0.0, due - now - self.caution[:, None] * self.shortest[:, columns] * left)
         faded = slack / (self.fade[:, None] * clear)
         urgent = np.where(here, weight * np.exp(-faded), 0.0)
         price = self.price * urgent.sum(axis=1) / cluster.whole
@@ -313,7 +313,8 @@ class Playout:
         time *= left.take(flat)[:, :, None]
         per_s = np.where(self.shared[:, None], cluster.way_per_s, cluster.alone_per_s)
         asked = time * (per_s + price[:, None] * self.use)[:, None, :]
-        late = time + (now - due.take(flat))[:, :, None]
+        late = time if (self.caution == 1.0).all() else time * self.caution[:, None, None]
+        late = late + (now - due.take(flat))[:, :, None]
         asked += weight.take(flat)[:, :, None] * np.maximum(0.0, late)
         if len(waiting := np.flatnonzero(np.isfinite(self.patience))):
             own = asked[waiting]

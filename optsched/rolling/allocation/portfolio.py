@@ -47,6 +47,14 @@ RULES = (
 )
 KEEPING = tuple(replace(rule, keeps=True) for rule in RULES if np.isinf(rule.patience))
 """Besides, where work that moves is lost: what runs goes on as it does."""
+WARY = tuple(
+    replace(rule, caution=caution)
+    for caution in (2.0, 4.0)
+    for rule in RULES
+    if rule.price in (0.03, 0.2, 0.8) and rule.short and np.isinf(rule.patience)
+)
+"""Besides, where jobs do not take what is told of them."""
+ALL = RULES + KEEPING + WARY
 BASES = tuple(i for i, rule in enumerate(RULES) if rule.price in (0.03, 0.1, 0.4, 1.6))
 """One of them takes over later."""
 FIRST = RULES.index(Bidding(0.4, 0.3, 0.5, True, 30.0))  # decides until another one is known to be better
@@ -96,15 +104,15 @@ class Portfolio:
         """What the rule does now that serves best from here on."""
         spare = None if self.budget_s is None else Spare(Clock(), SHARE * self.budget_s)
         away = self._observe(snapshot)
-        rules = RULES + KEEPING if snapshot.migration_cost_s else RULES
         if not len(snapshot.known_jobs):
             decision = AllocationSchedule(assignments=())
         else:
+            rules = self._rules(snapshot)
             steps, samples = _sizes(len(snapshot.known_jobs) * sum(c.gpus for c in snapshot.node_classes), len(rules))
             snapshot, cluster, ahead = self.outlook.ahead(snapshot, samples)
             present = self._present(snapshot, cluster)
             self.last = self._best(snapshot.now_s, cluster, ahead, present, rules, steps, spare)
-            decision = priced_dispatch(snapshot, bidding=rules[self.last], held=self.held)
+            decision = priced_dispatch(snapshot, bidding=ALL[self.last], held=self.held)
             if samples == SAMPLES and (spare is None or spare()):  # of many jobs it would take long
                 decision = self._instead(snapshot, cluster, ahead, present, decision, spare)
         decision = match_running_nodes(snapshot, decision, {job: (a.node, a.gpus) for job, a in self.held.items()})
@@ -127,7 +135,7 @@ class Portfolio:
         cluster: Cluster,
         ahead: Futures,
         present: Present,
-        rules: tuple[Bidding, ...],
+        rules: Sequence[int],
         steps: int,
         spare: Spare | None,
     ) -> int:
@@ -135,23 +143,29 @@ class Portfolio:
         ends, samples = pace(cluster), len(ahead.submit_s)
 
         def opened(now: Sequence[int]) -> Playout:
-            lanes = [rules[r] for r in now for _ in range(samples)]
+            lanes = [ALL[r] for r in now for _ in range(samples)]
             return Playout(cluster, ahead, now_s, present, lanes, np.tile(np.arange(samples), len(now)))
 
         def played(playout: Playout, later: Bidding | None = None) -> Floats | None:
             found = playout.run(steps, ends, spare, later, AFTER)
             return None if found is None else np.nan_to_num(found, nan=MUCH, posinf=MUCH).reshape(-1, samples)
 
-        everyone = opened(range(len(rules)))
+        everyone = opened(rules)
         if not everyone.differ(ends) or (alone := played(opened(BASES))) is None:
             return self.last
-        costs = played(everyone, rules[BASES[int(alone.mean(axis=1).argmin())]])
+        costs = played(everyone, ALL[BASES[int(alone.mean(axis=1).argmin())]])
         if costs is None:
             return self.last
         best = int(costs.mean(axis=1).argmin())
-        ahead_by = costs[self.last] - costs[best]
+        ahead_by = costs[rules.index(self.last)] - costs[best]
         sure = ahead_by.mean() > SURE * ahead_by.std() / np.sqrt(samples)
-        return best if sure else self.last
+        return rules[best] if sure else self.last
+
+    def _rules(self, snapshot: AllocationInstance) -> list[int]:
+        """Those that are worth a look, the last one among them."""
+        keeping, wary = bool(snapshot.migration_cost_s), self.outlook.durations.surprise
+        among = ((len(RULES), True), (len(KEEPING), keeping), (len(WARY), wary))
+        return np.flatnonzero(np.concatenate([np.full(*one) for one in among])).tolist()
 
     def _instead(
         self,
@@ -173,7 +187,7 @@ class Portfolio:
             if other.assignments:
                 unlike.setdefault(ways(other).tobytes(), other)
         if len(listed := list(unlike.values())) > 1:
-            drawn, rule = ahead.taken(np.arange(instead.SAMPLES) % SAMPLES), (RULES + KEEPING)[self.last]
+            drawn, rule = ahead.taken(np.arange(instead.SAMPLES) % SAMPLES), ALL[self.last]
             costs = instead.foreseen(cluster, drawn, snapshot.now_s, present, [*map(ways, listed)], rule, spare)
             if costs is not None:
                 order = np.argsort(costs[:, : instead.USUAL_ONES].mean(axis=1), kind="stable").tolist()
