@@ -21,7 +21,7 @@ mutants: $(VENV)/.dev  ## small faults, one at a time: the fast tests must notic
 	$(BIN)/python tests/mutants/run.py
 
 slow: $(VENV)/.dev  ## 2,000 random instances a family against enumeration, and the scale checks
-	$(BIN)/python -m pytest -n 2 -m "$(SLOW)"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "$(SLOW)"
 
 plugin: $(VENV)/.dev  ## a distribution of somebody else's, installed into an environment of its own
 	$(PYTHON) -m venv $(VENV)-plugin
