@@ -208,3 +208,14 @@ def test_futures_of_many_nodes_have_as_many_more_arrivals(nodes: int, most: int)
     outlook.observe(instance)
     _, _, ahead = outlook.ahead(instance, 3)
     assert ahead.submit_s.shape == (3, len(instance.known_jobs) + most)
+
+
+def test_a_wary_rule_stays_where_a_failure_has_undone_the_surprise() -> None:
+    """Nothing has ended, and what had outlived its estimate has lost all it did: nobody knows any more that estimates err."""
+    instance = andreas(1, 3, jobs=12, rate="high", seed=1)
+    policy = Portfolio(Settings())
+    policy.reset(0)
+    policy.last = ALL.index(WARY[0])
+    snapshot = AllocationSimulator(instance).snapshot()
+    assert snapshot is not None
+    assert policy.decide(snapshot).assignments

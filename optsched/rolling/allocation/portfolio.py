@@ -163,9 +163,12 @@ class Portfolio:
 
     def _rules(self, snapshot: AllocationInstance) -> list[int]:
         """Those that are worth a look, the last one among them."""
-        keeping, wary = bool(snapshot.migration_cost_s), self.outlook.durations.surprise
-        among = ((len(RULES), True), (len(KEEPING), keeping), (len(WARY), wary))
-        return np.flatnonzero(np.concatenate([np.full(*one) for one in among])).tolist()
+        rules = list(range(len(RULES)))
+        if snapshot.migration_cost_s:
+            rules += range(len(RULES), len(RULES + KEEPING))
+        if self.outlook.durations.surprise:
+            rules += range(len(RULES + KEEPING), len(ALL))
+        return rules if self.last in rules else [*rules, self.last]  # a failure has undone what was a surprise
 
     def _instead(
         self,
