@@ -15,7 +15,7 @@ from optsched.rolling.allocation.holding import going_on
 from optsched.rolling.allocation.match_running import match_running_nodes
 from optsched.rolling.allocation.outlook import Outlook
 from optsched.rolling.allocation.simulator import AllocationSimulator
-from optsched.schedules.allocation import Assignment
+from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
 def test_the_law_of_a_sample_by_hand() -> None:
@@ -37,13 +37,13 @@ def test_what_has_run_is_what_the_simulator_knows(seed: int, cost_s: float) -> N
     learnt, held, begun, exact = Outlook(0), dict[str, Assignment](), set[str](), 0
     while (snapshot := simulator.snapshot()) is not None:
         known = {job.id for job in snapshot.known_jobs}
-        before, ran = len(learnt.durations.ended), learnt.durations.running
+        before, ran, old = len(learnt.durations.ended), learnt.durations.running, known & learnt.came.keys()
         held, away = going_on(held, snapshot)
         learnt.observe(snapshot, away)
         took = {job: (1.0 - simulator.left[job]) / simulator.believed[job] for job in learnt.came}
         passed = {job: learnt.durations.passed.get(job, 0.0) for job in known}
         assert passed == pytest.approx({job: took[job] for job in known}, rel=1e-4, abs=1e-6)
-        over = [job for job, run in ran.items() if run.seen and job not in known and job not in away]
+        over = [job for job, run in ran.items() if old and run.seen and job not in known and job not in away]
         for job, (_, multiple) in zip(over, learnt.durations.ended[before:], strict=True):
             assert multiple >= took[job] * (1 - 1e-4)  # nobody decides, nobody sees when it ended
             exact += multiple == pytest.approx(took[job], rel=1e-4)
@@ -110,3 +110,37 @@ def test_nothing_changes_as_long_as_jobs_take_what_is_told() -> None:
     assert (ahead.told == 1.0).all()
     np.testing.assert_array_equal(ahead.submit_s, expected.submit_s)
     np.testing.assert_array_equal(ahead.time_s, expected.time_s)
+
+
+def test_a_history_holds_the_truth() -> None:
+    """What has been learnt of estimates is nothing to jobs of past days."""
+    instance = andreas(1, 3, jobs=6).model_copy(update={"now_s": 1e6})
+    outlook = Outlook(0, andreas(1, 3, jobs=200, seed=1).jobs)
+    outlook.observe(instance)
+    outlook.durations.ended = [(float(size), 0.1) for size in np.linspace(7, 10, 998)]
+    _, _, ahead = outlook.ahead(instance, 50)
+    assert np.mean(ahead.told[:, 6:] == 1.0) > 0.9
+
+
+def test_who_is_nearly_done_has_not_lost_its_work() -> None:
+    """Somebody comes five thousandths of a second before the end of a thousand seconds: what is told holds."""
+    made = andreas(1, 3, jobs=2)
+    outlook = Outlook(0)
+    first = made.jobs[0].model_copy(update={"submit_s": 0.0})
+    kind, times = next((kind, times) for kind, times in first.time_s.items() if times[0])
+    whole = times[0]
+    assert whole is not None
+    second = made.jobs[1].model_copy(update={"submit_s": whole * (1 - 5e-6)})
+    simulator = AllocationSimulator(made.model_copy(update={"jobs": (first, second), "now_s": 0.0}))
+    node = next(node.id for node in made.nodes if node.gpu_type == kind)
+    decided = {first.id: Assignment(job=first.id, node=node, gpus=1)}
+    snapshot = simulator.snapshot()
+    assert snapshot is not None
+    outlook.observe(snapshot)
+    outlook.decided(snapshot, decided, ())
+    simulator.apply(AllocationSchedule(assignments=tuple(decided.values())))
+    snapshot = simulator.snapshot()
+    assert snapshot is not None
+    outlook.observe(snapshot)
+    assert outlook.durations.passed[first.id] == pytest.approx(1 - 5e-6, abs=1e-7)
+    assert not outlook.durations.surprise

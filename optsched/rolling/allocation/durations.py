@@ -16,6 +16,7 @@ import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
 from optsched.instances.base import Data, Floats, Ints
+from optsched.rolling.estimates import corrected
 from optsched.schedules.allocation import Assignment
 
 EXACT = 1e-3  # relative: who ends so near to what was told took as long as that
@@ -144,16 +145,20 @@ class Durations:
         now, known = snapshot.now_s, {job.id: job for job in snapshot.known_jobs}
         before, self.passed = self.passed, {job: p for job, p in self.passed.items() if job in known or job in away}
         running, self.running = self.running, {}
+        watched = any(
+            job in came for job in known
+        )  # else nothing was decided until somebody came, and nobody saw when it ended
         for job, run in running.items():
             passed = before.get(job, 0.0) + max(0.0, now - run.since_s) / run.whole_s
             if job in known:
-                if abs(_whole(passed) - passed - _share(known[job], came[job])) <= NEAR * _whole(passed):
-                    self.passed[job], self.running[job] = passed, run.model_copy(update={"seen": True})
-                else:  # its node has failed
-                    self.passed[job] = run.began
+                told = _passed(_share(known[job], came[job]), passed)
+                if abs(told - passed) <= NEAR * max(1.0, passed):
+                    self.passed[job], self.running[job] = told, run.model_copy(update={"seen": True})
+                else:  # its node has failed, or another policy has decided
+                    self.passed[job] = _passed(_share(known[job], came[job]), run.began)
             elif job in away:
                 self.running[job] = run.model_copy(update={"seen": False})
-            elif run.seen:
+            elif run.seen and watched:
                 passed = min(passed, _whole(before.get(job, 0.0)))  # it may have ended before there was anything to decide
                 self.ended.append((size(came[job]), max(passed, NEAR)))
 
@@ -241,9 +246,15 @@ def _share(job: Job, first: Job) -> float:
     )
 
 
-def _whole(passed: float) -> float:
-    """What is told of all of a job that has run for so long: who outlives it is told to take twice as long (`estimates`)."""
-    whole = 1.0
-    while whole <= passed * (1.0 + NEAR):
+def _passed(share: float, about: float) -> float:
+    """How long a job has run of which that is told to be left: of what that may be, what is nearest."""
+    whole, found = 1.0, max(0.0, 1.0 - share)
+    while whole <= about + share:
         whole *= 2.0
-    return whole
+        found = min(found, max(0.0, whole - share), key=lambda passed: abs(passed - about))
+    return found
+
+
+def _whole(passed: float) -> float:
+    """What is told of all of a job that has run for so long: who outlives it is told to take twice as long."""
+    return corrected(1.0, passed)

@@ -42,6 +42,7 @@ class Outlook:
         self.arrivals = Arrivals()
         for job in sorted(history, key=lambda job: job.submit_s):
             self.arrivals.add(job)
+        self.past = len(self.arrivals.jobs)
         self.arrivals.begin()
         self.came: dict[str, Job] = {}
         self.durations = Durations()
@@ -75,9 +76,11 @@ class Outlook:
         if law is None:
             return snapshot, cluster, found
         known, whole = law.drawn(self.rng, samples) / law.expected, law.begun(self.rng, samples, most)
-        fair = law.fair(np.array([size(job) for job in self.arrivals.jobs]))[drawn[0]]
-        theirs = np.ones(known.shape), fair * law.expected_begun
-        return snapshot, cluster, found.surprising(np.hstack([known, fair * whole]), np.hstack(theirs))
+        drawn_ones, which = np.unique(drawn[0], return_inverse=True)
+        fair = law.fair(np.array([size(self.arrivals.jobs[i]) for i in drawn_ones.tolist()]))[which.reshape(drawn[0].shape)]
+        told = drawn[0] >= self.past  # a history holds the truth
+        theirs, reckoned = np.where(told, fair * whole, 1.0), np.where(told, fair * law.expected_begun, 1.0)
+        return snapshot, cluster, found.surprising(np.hstack([known, theirs]), np.hstack([np.ones(known.shape), reckoned]))
 
     def kept(self) -> Kept:
         """What it remembers."""
@@ -94,6 +97,6 @@ def _reckoned(snapshot: AllocationInstance, times: Floats) -> AllocationInstance
     """The same, but that each job takes so many times as long."""
     jobs = tuple(
         job.model_copy(update={"time_s": {kind: tuple(t and t * x for t in ts) for kind, ts in job.time_s.items()}})
-        for job, x in zip(snapshot.known_jobs, times.tolist(), strict=False)
+        for job, x in zip(snapshot.known_jobs, times.tolist(), strict=True)
     )
     return snapshot.model_copy(update={"jobs": jobs})
