@@ -38,9 +38,8 @@ def told(case: int, rate: str, nodes: int, seed: int, law: str) -> AllocationIns
 
 def cost(given: tuple[int, str, int, int, str, str]) -> float:
     """What a policy pays, EUR."""
-    *queue, law, policy = given
-    case, rate, nodes, seed = queue
-    found = replay(told(case, rate, nodes, seed, law), policy, seed=seed, bound=0.0)  # type: ignore[arg-type]
+    case, rate, nodes, seed, law, policy = given
+    found = replay(told(case, rate, nodes, seed, law), policy, seed=seed, bound=0.0)
     assert found.objective is not None
     return found.objective
 

@@ -92,6 +92,11 @@ class Job(Data):
         """M_j: the longest of all its execution times, in seconds (Table IV)."""
         return max(t for times in self.time_s.values() for t in times if t is not None)
 
+    def lasting(self, multiple: float) -> Job:
+        """The same, but that it takes so many times as long; its user's estimate was of something else."""
+        times = {kind: tuple(None if t is None else t * multiple for t in times) for kind, times in self.time_s.items()}
+        return self.model_copy(update={"time_s": times, "estimate": None})
+
 
 @dataclass(frozen=True)
 class NodeClass:

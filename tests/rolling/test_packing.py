@@ -10,7 +10,7 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.generators import andreas
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
-from optsched.rolling.allocation.futures import Arrivals, futures
+from optsched.rolling.allocation.futures import Arrivals, Futures, futures
 from optsched.rolling.allocation.packing import cost_of, fit_on, nodes_needed
 from optsched.rolling.allocation.playout import Cluster, Playout, Present
 from optsched.rolling.allocation.portfolio import RULES, Bidding
@@ -65,20 +65,7 @@ def test_what_nodes_cost() -> None:
 
 def test_a_job_of_a_whole_node_waits_for_one() -> None:
     """Two nodes of four GPUs, three jobs that want three: the third has no node, though two GPUs are free."""
-    nodes = tuple(Node(id=f"n{i}", gpu_type="A", gpus=4) for i in range(2))
-    jobs = tuple(
-        Job(id=f"j{i}", submit_s=0.0, due_s=1.0, weight_per_s=1.0, time_s={"A": (None, None, 10.0, None)}) for i in range(3)
-    )
-    instance = AllocationInstance(
-        name="thirds",
-        currency="EUR",
-        postponement_penalty=100.0,
-        now_s=0.0,
-        scheduling_interval_s=300.0,
-        gpu_types={"A": GpuType(node_cost_per_h=(1.0, 1.0, 1.0, 1.0))},
-        nodes=nodes,
-        jobs=jobs,
-    )
+    instance = alike(2, (1.0,) * 4, [(1.0, (None, None, 10.0, None))] * 3)
     cost = played(instance, RULES[:1])
     late = 9.0 + 9.0 + 19.0
     assert cost.tolist() == pytest.approx([late + 3 * 10.0 / 3600])
@@ -102,27 +89,10 @@ def test_lanes_that_go_on_as_one_cost_what_each_would(monkeypatch: pytest.Monkey
 
 def test_rules_go_by_what_is_told_and_pay_for_what_is() -> None:
     """One GPU, who is told to be shorter goes first: 10 and 15 s late where that takes ten times as long, else 5 and 6."""
-    jobs = tuple(
-        Job(id=f"j{i}", submit_s=0.0, due_s=0.0, weight_per_s=1.0, time_s={"A": (time,)}) for i, time in enumerate((1.0, 5.0))
-    )
-    instance = AllocationInstance(
-        name="told",
-        currency="EUR",
-        postponement_penalty=100.0,
-        now_s=0.0,
-        scheduling_interval_s=300.0,
-        gpu_types={"A": GpuType(node_cost_per_h=(0.0,))},
-        nodes=(Node(id="n", gpu_type="A", gpus=1),),
-        jobs=jobs,
-    )
-    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
-    nobody: tuple[Ints, Floats] = np.zeros((2, 0), dtype=int), np.zeros((2, 0))
-    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
-    ahead = ahead.surprising(np.array([[1.0, 1.0], [10.0, 1.0]]), np.ones((2, 2)))
-    shortest_first = Bidding(0.0, 1.0, 1.0)
-    lanes = Playout(
-        cluster, ahead, 0.0, Present(np.full(2, -1), np.zeros(2, dtype=bool), 0.0), [shortest_first] * 2, np.arange(2)
-    )
+    instance = alike(1, (0.0,), [(0.0, (1.0,)), (0.0, (5.0,))])
+    cluster, known = alone(instance)
+    ahead = known.taken(np.zeros(2, dtype=int)).surprising(np.array([[1.0, 1.0], [10.0, 1.0]]), np.ones((2, 2)))
+    lanes = Playout(cluster, ahead, 0.0, waiting(instance), [Bidding(0.0, 1.0, 1.0)] * 2, np.arange(2))
     assert lanes.run(10) == pytest.approx([1.0 + 6.0, 10.0 + 15.0])
 
 
@@ -131,11 +101,8 @@ def test_a_node_that_is_free_costs_nothing_only_for_whom_it_can_run() -> None:
     dear = two_nodes({"A": (100.0,)})
     instance = dear.model_copy(update={"gpu_types": {**dear.gpu_types, "B": GpuType(node_cost_per_h=(0.0,))}})
     assert played(instance, RULES[:1]).tolist() == pytest.approx([100.0])
-    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
-    nobody: tuple[Ints, Floats] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
-    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
-    present = Present(np.array([-1]), np.array([False]), 0.0)
-    lanes = Playout(cluster, ahead, 0.0, present, RULES[:1], np.array([0]))
+    cluster, ahead = alone(instance)
+    lanes = Playout(cluster, ahead, 0.0, waiting(instance), RULES[:1], np.array([0]))
     assert lanes.energy.tolist() == [[100.0]]
 
 
@@ -152,6 +119,36 @@ def two_nodes(*times: dict[str, tuple[float | None, ...]]) -> AllocationInstance
         nodes=(Node(id="a", gpu_type="A", gpus=1), Node(id="b", gpu_type="B", gpus=1)),
         jobs=tuple(jobs),
     )
+
+
+def alike(nodes: int, costs: tuple[float, ...], jobs: list[tuple[float, tuple[float | None, ...]]]) -> AllocationInstance:
+    """Nodes of one type, EUR an hour by GPUs in use; jobs that are due then, and their times by GPUs."""
+    return AllocationInstance(
+        name="alike",
+        currency="EUR",
+        postponement_penalty=100.0,
+        now_s=0.0,
+        scheduling_interval_s=300.0,
+        gpu_types={"A": GpuType(node_cost_per_h=costs)},
+        nodes=tuple(Node(id=f"n{i}", gpu_type="A", gpus=len(costs)) for i in range(nodes)),
+        jobs=tuple(
+            Job(id=f"j{i}", submit_s=0.0, due_s=due_s, weight_per_s=1.0, time_s={"A": times})
+            for i, (due_s, times) in enumerate(jobs)
+        ),
+    )
+
+
+def alone(instance: AllocationInstance) -> tuple[Cluster, Futures]:
+    """Its nodes, and the future in which nobody comes."""
+    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
+    nobody: tuple[Ints, Floats] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
+    return cluster, futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
+
+
+def waiting(instance: AllocationInstance) -> Present:
+    """Nothing has begun."""
+    jobs = len(instance.jobs)
+    return Present(np.full(jobs, -1), np.zeros(jobs, dtype=bool), instance.migration_cost_s)
 
 
 def seen(instance: AllocationInstance, who: list[int], lost_s: float, first: list[int]) -> list[float]:
@@ -182,11 +179,8 @@ def test_lanes_whose_jobs_run_elsewhere_stay_apart() -> None:
 
 def played(instance: AllocationInstance, rules: tuple[Bidding, ...], later: Bidding | None = None) -> Floats:
     """What the known jobs cost by each rule."""
-    cluster = Cluster.of(instance, urgency(instance, options(instance)).speed)
-    nobody: tuple[Ints, Floats] = np.zeros((1, 0), dtype=int), np.zeros((1, 0))
-    ahead = futures(instance, cluster.kind, cluster.gpus, Arrivals(), nobody)
-    present = Present(np.full(len(instance.jobs), -1), np.zeros(len(instance.jobs), dtype=bool), instance.migration_cost_s)
+    cluster, ahead = alone(instance)
     samples = np.zeros(len(rules), dtype=int)
-    found = Playout(cluster, ahead, instance.now_s, present, rules, samples).run(100, later=later, after=3)
+    found = Playout(cluster, ahead, instance.now_s, waiting(instance), rules, samples).run(100, later=later, after=3)
     assert found is not None
     return found

@@ -11,6 +11,7 @@ import numpy as np
 from optsched.heuristics.allocation.dispatch import fill
 from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
+from optsched.instances.grid import beyond
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.schedules.allocation import AllocationSchedule, Assignment
@@ -78,8 +79,8 @@ def priced_dispatch(
     measured = urgency(instance, listed, bidding.fade, bidding.caution)
     energy, tardiness = listed.energy, listed.tardiness
     if bidding.caution != 1.0:
-        late = instance.now_s + bidding.caution * listed.time_s - instance.columns.due_s[listed.job]
-        tardiness = instance.columns.weight_per_s[listed.job] * np.maximum(0.0, late)
+        late = beyond(instance.columns.due_s[listed.job], instance.now_s, bidding.caution * listed.time_s)
+        tardiness = instance.columns.weight_per_s[listed.job] * late
     if bidding.shared:
         most = np.array([c.gpus for c in instance.node_classes], dtype=int)[listed.node_class]
         energy = listed.time_s * listed.gpus / most * instance.cost_per_h[listed.node_class, most - 1] / 3600

@@ -1,6 +1,6 @@
 """How long jobs took beside what was told of them, and what that says of those that are not done.
 
-Of jobs that have ended it is known exactly, of those that have run only that they take longer: a sample with censored
+Of jobs that somebody saw end it is known, of those that have run only that they take longer: a sample with censored
 observations, whose distribution is that of E. L. Kaplan and P. Meier, Nonparametric Estimation from Incomplete Observations,
 JASA 53(282), 1958. A job that has run for some time takes one of the longer times.
 """
@@ -95,12 +95,13 @@ class Law:
     def begun(self, rng: np.random.Generator, samples: int, coming: int) -> Floats:
         """The same of jobs that begin, shape (S, coming)."""
         takes = self._takes(rng, samples, np.zeros(coming, dtype=np.int64))
-        return np.where(np.isfinite(takes), takes, max(1.0, float(self.times[-1])))
+        return np.where(np.isfinite(takes), takes, self.times[-1])
 
     def _takes(self, rng: np.random.Generator, samples: int, first: Ints) -> Floats:
-        below = np.append(0.0, np.cumsum(self.share))[first]
+        until = np.cumsum(self.share)
+        below = np.append(0.0, until)[first]
         at = below + rng.random((samples, len(first))) * (1.0 - below)
-        return np.append(self.times, np.inf)[np.maximum(np.searchsorted(np.cumsum(self.share), at, side="right"), first)]
+        return np.append(self.times, np.inf)[np.maximum(np.searchsorted(until, at, side="right"), first)]
 
     @cached_property
     def expected(self) -> Floats:
@@ -110,7 +111,7 @@ class Law:
     @property
     def expected_begun(self) -> float:
         """The same of jobs that begin."""
-        return float(self._mean(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([max(1.0, float(self.times[-1]))]))[0])
+        return float(self._mean(np.zeros(1, dtype=np.int64), np.zeros(1), self.times[-1:])[0])
 
     def _mean(self, first: Ints, passed: Floats, told: Floats) -> Floats:
         """Of the longer times; who may outlive them all then takes as long as told."""
@@ -145,21 +146,22 @@ class Durations:
         now, known = snapshot.now_s, {job.id: job for job in snapshot.known_jobs}
         before, self.passed = self.passed, {job: p for job, p in self.passed.items() if job in known or job in away}
         running, self.running = self.running, {}
-        watched = any(
-            job in came for job in known
-        )  # else nothing was decided until somebody came, and nobody saw when it ended
+        watched = not known.keys().isdisjoint(came)  # else nothing was decided until somebody came, and nobody saw who ended
         for job, run in running.items():
             passed = before.get(job, 0.0) + max(0.0, now - run.since_s) / run.whole_s
             if job in known:
-                told = _passed(_share(known[job], came[job]), passed)
+                share = _share(known[job], came[job])
+                told = _passed(share, passed)
                 if abs(told - passed) <= NEAR * max(1.0, passed):
                     self.passed[job], self.running[job] = told, run.model_copy(update={"seen": True})
                 else:  # its node has failed, or another policy has decided
-                    self.passed[job] = _passed(_share(known[job], came[job]), run.began)
+                    self.passed[job] = _passed(share, run.began)
             elif job in away:
                 self.running[job] = run.model_copy(update={"seen": False})
             elif run.seen and watched:
-                passed = min(passed, _whole(before.get(job, 0.0)))  # it may have ended before there was anything to decide
+                passed = min(
+                    passed, corrected(1.0, before.get(job, 0.0))
+                )  # it may have ended before there was anything to decide
                 self.ended.append((size(came[job]), max(passed, NEAR)))
 
     def decided(
@@ -185,10 +187,10 @@ class Durations:
 
     def law(self, snapshot: AllocationInstance, came: Mapping[str, Job]) -> Law | None:
         """Of the known jobs; None as long as all jobs take what was told."""
-        jobs = snapshot.known_jobs
-        passed = np.array([self.passed.get(job.id, 0.0) for job in jobs])
         if not self.surprise:
             return None
+        jobs = snapshot.known_jobs
+        passed = np.array([self.passed.get(job.id, 0.0) for job in jobs])
         sizes, ended = np.array(self.ended).reshape(-1, 2).T
         firsts = np.array([size(came[job.id]) for job in jobs])
         middle = float(np.mean(np.append(sizes, firsts)))
@@ -253,8 +255,3 @@ def _passed(share: float, about: float) -> float:
         whole *= 2.0
         found = min(found, max(0.0, whole - share), key=lambda passed: abs(passed - about))
     return found
-
-
-def _whole(passed: float) -> float:
-    """What is told of all of a job that has run for so long: who outlives it is told to take twice as long."""
-    return corrected(1.0, passed)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.instances.base import Data, Floats
+from optsched.instances.base import Data
 from optsched.problems.allocation.options import options
 from optsched.problems.allocation.urgency import urgency
 from optsched.rolling.allocation.durations import Durations, Took, size
@@ -63,21 +63,22 @@ class Outlook:
 
     def ahead(self, snapshot: AllocationInstance, samples: int) -> tuple[AllocationInstance, Cluster, Futures]:
         """The snapshot with the times to reckon with, its nodes, and its jobs with those that may come."""
-        most = max(MOST, A_NODE * len(snapshot.nodes), sum(node.gpus for node in snapshot.nodes))
         law = self.durations.law(snapshot, self.came)
         if law is not None:
-            snapshot = _reckoned(snapshot, law.expected)
+            jobs = zip(snapshot.known_jobs, law.expected.tolist(), strict=True)
+            snapshot = snapshot.model_copy(update={"jobs": tuple(job.lasting(multiple) for job, multiple in jobs)})
         measured = urgency(snapshot, options(snapshot))
         cluster = Cluster.of(snapshot, measured.speed)
         work = measured.work[np.isfinite(measured.work)]
         usual = float(work.mean()) / cluster.whole if len(work) else 1.0
+        most = max(MOST, A_NODE * int(cluster.nodes.sum()), int(cluster.total.sum()))
         drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, most, usual)
         found = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
         if law is None:
             return snapshot, cluster, found
         known, whole = law.drawn(self.rng, samples) / law.expected, law.begun(self.rng, samples, most)
-        drawn_ones, which = np.unique(drawn[0], return_inverse=True)
-        fair = law.fair(np.array([size(self.arrivals.jobs[i]) for i in drawn_ones.tolist()]))[which.reshape(drawn[0].shape)]
+        who, which = np.unique(drawn[0], return_inverse=True)
+        fair = law.fair(np.array([size(self.arrivals.jobs[i]) for i in who.tolist()]))[which.reshape(drawn[0].shape)]
         told = drawn[0] >= self.past  # a history holds the truth
         theirs, reckoned = np.where(told, fair * whole, 1.0), np.where(told, fair * law.expected_begun, 1.0)
         return snapshot, cluster, found.surprising(np.hstack([known, theirs]), np.hstack([np.ones(known.shape), reckoned]))
@@ -91,12 +92,3 @@ class Outlook:
         self.rng.bit_generator.state = kept.rng
         self._add(kept.jobs)
         self.durations = Durations() if kept.took is None else Durations.going_on(kept.took)
-
-
-def _reckoned(snapshot: AllocationInstance, times: Floats) -> AllocationInstance:
-    """The same, but that each job takes so many times as long."""
-    jobs = tuple(
-        job.model_copy(update={"time_s": {kind: tuple(t and t * x for t in ts) for kind, ts in job.time_s.items()}})
-        for job, x in zip(snapshot.known_jobs, times.tolist(), strict=True)
-    )
-    return snapshot.model_copy(update={"jobs": jobs})

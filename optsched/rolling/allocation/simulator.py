@@ -119,8 +119,7 @@ class AllocationSimulator:
         left = self._left(job.id)
         if left == 1.0 and not self.believed:
             return job
-        times = {kind: tuple(None if t is None else t * left for t in ts) for kind, ts in job.time_s.items()}
-        return job.model_copy(update={"time_s": times, "estimate": None})
+        return job.lasting(left)
 
     def _left(self, job: str) -> float:
         """What is believed to be left of a job's work, as a multiple of all of it."""
