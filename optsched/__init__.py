@@ -341,7 +341,8 @@ def replay(
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 
-        bound = wanted_bound(instance, bound)
+        known = wanted_bound(instance, bound)
+        bound = None if known is None else known.value
     with displayed(display):
         result = replayed(
             instance,

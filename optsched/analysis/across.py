@@ -84,13 +84,14 @@ def compare_all(
     )
     known = _known(listed, methods, policies, settings)
     done: list[pd.DataFrame] = []
-    again = bool(policies) and len(drawn) * len(forecasts) > 1 and how.get("bound") is None
+    wanted = how.get("bound")
+    again = bool(policies) and len(drawn) * len(forecasts) > 1 and wanted in (None, "quick")
     for instance in listed:
         solvers, players = known[instance.problem]
         own: list[pd.DataFrame] = []
         try:
             if again:
-                how["bound"] = quick_bound(instance, seconds=0)  # once for all
+                how["bound"] = quick_bound(instance) if wanted == "quick" else quick_bound(instance, seconds=0)  # once for all
             for seed in drawn:
                 for i, forecast in enumerate(forecasts if players else forecasts[:1]):
                     offline = solvers if i == 0 else ()

@@ -147,25 +147,30 @@ def given_bound(instance: Instance, given: Bound | Result | float) -> Bound:
     return Bound(float(given), "given")
 
 
-def wanted_bound(instance: Instance, wanted: Result | str) -> float | None:
-    """The value of a result's bound, or of one that is to be had quickly.
+def wanted_bound(instance: Instance, wanted: Bound | Result | float | str) -> Bound | None:
+    """A bound that somebody knows, or one that is to be had quickly.
 
     Parameters
     ----------
     instance
         What is given.
     wanted
-        A result, or ``"quick"``.
+        What `given_bound` takes, or ``"quick"``.
+
+    Returns
+    -------
+    None where there is none quickly.
 
     Raises
     ------
     OptschedError
-        It is another word, or the result's bound cannot be used.
+        It is another word, or the bound cannot be used.
     """
-    if isinstance(wanted, str) and wanted != "quick":
+    if not isinstance(wanted, str):
+        return given_bound(instance, wanted)
+    if wanted != "quick":
         raise OptschedError(f"a bound is a number, a result, 'quick' or None, got {wanted!r:.60}")
-    known = given_bound(instance, wanted) if isinstance(wanted, Result) else quick_bound(instance)
-    return None if known is None else known.value
+    return quick_bound(instance)
 
 
 def has_proxy(instance: Instance) -> bool:

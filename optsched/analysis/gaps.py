@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Never, TypeAlias, TypeVar, cast, get_args
 
-from optsched.analysis.bounds import Bound, bounded, given_bound, quick_bound
+from optsched.analysis.bounds import Bound, bounded, quick_bound, wanted_bound
 from optsched.analysis.metrics import METRICS, metrics
 from optsched.custom import as_method
 from optsched.errors import OptschedError
@@ -54,7 +54,7 @@ def compare(
     *,
     time_limit: float | str | None = 60.0,
     seed: int = 0,
-    bound: Result | Bound | float | None = None,
+    bound: Result | Bound | float | Literal["quick"] | None = None,
     on_failure: OnFailure = "raise",
     forecast: str = "perfect",
     period_s: float | str | None = None,
@@ -82,8 +82,9 @@ def compare(
     seed
         Of all of them.
     bound
-        A bound that is known already, of every schedule's realised objective: a result with one, or a number. By default
-        replays are held against the family's bound on whoever knows everything, or a better one of the methods.
+        A bound that is known already, of every schedule's realised objective: a result with one, a number, or ``"quick"``, the
+        best that is to be had in five seconds. By default replays are held against the family's bound on whoever knows
+        everything, or a better one of the methods, which takes no clock: equal seeds, equal tables.
     on_failure
         Where a policy fails, ``raise`` ends with `PolicyFailed`; with ``fallback`` its row tells so and has no figures: what
         happened was not its doing. Nor has one whose every decision took longer than its budget. Where a method of somebody
@@ -123,7 +124,7 @@ def compare(
 
     seed, seconds = read_seed(seed), read_seconds(time_limit)
     period, settings = read_seconds(period_s), settings_of(window_s, replan_s, budget_s, history, guard)
-    known = None if bound is None else given_bound(instance, bound)
+    known = None if bound is None else wanted_bound(instance, bound)
     if on_failure not in get_args(OnFailure):
         raise OptschedError(f"on_failure is 'raise' or 'fallback', got {on_failure!r}")
     given = several(methods)

@@ -235,6 +235,13 @@ def test_a_quick_bound_of_a_replay(examples: Path) -> None:
     assert quick.bound >= 2.895066059  # the optimum, of a maximisation
     with pytest.raises(OptschedError, match="a bound is a number, a result, 'quick' or None, got 'slow'"):
         optsched.replay(instance, "local-fcfs", bound="slow")  # type: ignore[arg-type]
+    for seeds in ([0], [0, 1]):  # a busy machine may find a looser one
+        bounds = optsched.compare(instance, policies="local-fcfs", seeds=seeds, bound="quick")["bound"]
+        assert len(bounds) == len(seeds)
+        assert bounds.nunique() == 1
+        assert bounds[0] >= 2.895066059
+    with pytest.raises(OptschedError, match="a bound is a number, a result, 'quick' or None, got 'slow'"):
+        optsched.compare(instance, policies="local-fcfs", bound="slow")
 
 
 @pytest.mark.parametrize("name", ["__init__", "judging", "result"])
