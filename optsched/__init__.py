@@ -341,8 +341,7 @@ def replay(
     if isinstance(bound, Result | str):
         from optsched.analysis.bounds import wanted_bound
 
-        known = wanted_bound(instance, bound)
-        bound = None if known is None else known.value
+        bound = None if (known := wanted_bound(instance, bound)) is None else known.value
     with displayed(display):
         result = replayed(
             instance,

@@ -132,6 +132,7 @@ def run_with_deadline(work: Callable[[], None], monitor: Monitor, deadline_s: fl
     The first of them asks the solver to stop and gives it the same grace; a second one leaves at once.
     """
     failure: list[BaseException] = []
+    done = threading.Event()  # a thread whose `join` is interrupted passes for ended (CPython 3.11)
     if _remains:  # now somebody has time for it
         _remains.clear()
         gc.unfreeze()
@@ -145,22 +146,23 @@ def run_with_deadline(work: Callable[[], None], monitor: Monitor, deadline_s: fl
                 _remains.append(error)
         finally:
             _Unheard.threads.discard(threading.get_ident())
+            done.set()
 
     thread = threading.Thread(target=guarded, daemon=True, name="optsched-solver")
     thread.start()
     leave_at = None if deadline_s is None else deadline_s + GRACE_S
     with held():  # a request counts while the solver is waited for, and never between that and what it has found
-        while thread.is_alive():
+        while not done.is_set():
             try:
                 with heard():
-                    thread.join(POLL_S)
+                    done.wait(POLL_S)
                     monitor.show()
                 now = monitor.clock.elapsed_s()
                 if deadline_s is not None and now >= deadline_s and monitor.stopping is None:
                     monitor.stop("time_limit")
                     leave_at = leave_at if _in_solver(thread) else deadline_s + STEP_S
                 if leave_at is not None and now >= leave_at:
-                    monitor.left_behind = thread.is_alive()
+                    monitor.left_behind = not done.is_set()
                     _end(thread)
                     return
             except KeyboardInterrupt:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -226,6 +228,27 @@ def test_a_deaf_solver_is_left_behind() -> None:
     assert time.perf_counter() - began < 1.5
     assert monitor.left_behind
     assert monitor.stopping == "time_limit"
+
+
+def test_ctrl_c_leaves_the_solver_its_last_word() -> None:
+    """CPython's `Thread.join` takes a thread for ended where Ctrl-C comes into it: nobody waited for it."""
+    monitor, ended = Monitor(Clock(), 1), []
+
+    def works() -> None:
+        while monitor.stopping is None:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        ended.append(monitor.stopping)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        run_with_deadline(works, monitor, None)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert ended == ["interrupted"]
 
 
 def test_a_thread_that_swallows_its_end_is_told_again() -> None:
