@@ -69,6 +69,11 @@ class Mate:
         self.found, self._waits = None, True
         self._asked.put(words)
 
+    def interrupt(self) -> None:
+        """Ctrl-C, which it does not hear unless what it is listens."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+
     def close(self) -> None:
         """End it, whatever it does."""
         if self.process is not None:

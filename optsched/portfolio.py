@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from optsched.beside import beside
 from optsched.certificate import relative_gap
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -105,7 +106,8 @@ class Auto(BaseMethod[Instance]):
                 f"the decomposition: {size or 'little time a job'}" if load > 1 else "the decomposition",
             )
         if decomposition is not None and may and run.asks("exact"):
-            run.part("exact", Exact(), None, "exact from there" if call.left() is not None else f"exact from there, {ENDS}")
+            why = "exact from there" if call.left() is not None else f"exact from there, {ENDS}"
+            run.parts_beside("exact", Exact(), why, "decomposition", decomposition())
         return run.found()
 
 
@@ -135,12 +137,7 @@ class _Run:
     def goes_on(self) -> bool:
         """Whether there is something left to prove, and time for it."""
         left = self.call.left()
-        gap = self._gap()
-        if self.done and gap is not None and gap <= SETTLED:
-            return False
-        if asked() or (self.last is not None and self.last.termination in ("interrupted", "infeasible")):
-            return False
-        return not self._closed() and (left is None or left > LEAST_S)
+        return not self._settled() and not self._stopped() and (left is None or left > LEAST_S)
 
     def asks(self, name: str) -> bool:
         """Whether a part may still bring something."""
@@ -149,11 +146,9 @@ class _Run:
     def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
         """One method, from the best schedule so far, for so many seconds at most."""
         log.info("auto: %s", why)
-        call, began = self.call, self.call.clock.elapsed_s()
-        left = call.left()
+        call, began, left = self.call, self.call.clock.elapsed_s(), self.call.left()
         if left is not None:
             seconds = left if seconds is None else min(seconds, left)
-        start = call.start if self.best is None else self.best
         stop = replace(call.stop, seconds=seconds)
 
         def tell(progress: Progress) -> None:
@@ -161,21 +156,35 @@ class _Run:
             self.monitor.show()
 
         try:
-            result = method(call.instance, stop=stop, seed=call.seed, start=start, progress=tell)
+            result = method(call.instance, stop=stop, seed=call.seed, start=self.start, progress=tell)
         except OptschedError as refusal:
             if type(refusal) is not OptschedError:
                 raise
             self.refused[name] = str(refusal)
             return
+        self._take(name, result, began, why)
+        for step, value in result.timings_s.model_dump().items():
+            if step != "total" and value is not None:
+                self.timings[step] = self.timings.get(step, 0.0) + value
+
+    def parts_beside(self, name: str, method: Method[Instance], why: str, other: str, another: Method[Instance]) -> None:
+        """One method for all the time that is left; where there are cores for it, another one beside it, from there too."""
+        began = self.call.clock.elapsed_s()
+        with beside(another if self.asks(other) else None, self.call, self.start) as working:
+            self.part(name, method, None, why)
+            result = None if working is None or self._settled() else working.result(self._stopped())
+        if result is not None:
+            self._take(other, result, began, f"the {other} beside it")
+
+    def _take(self, name: str, result: Result, began: float, why: str) -> None:
+        """What a part has found."""
+        call = self.call
         for seconds_, objective, bound in result.incumbents:
             self._note(began + seconds_, objective, bound)
         self._note(call.clock.elapsed_s(), result.objective, result.bound)
         self.said.append(why if result.message is None else f"{why} ({result.message})")
         own = {k: v for k, v in result.options.items() if k not in ("time_limit", "gap")}
         self.parts.append({"method": name, "seconds": round(result.timings_s.total, 3), "ended": result.termination} | own)
-        for step, value in result.timings_s.model_dump().items():
-            if step != "total" and value is not None:
-                self.timings[step] = self.timings.get(step, 0.0) + value
         self.last = result
         if result.termination not in ("time_limit", "interrupted"):
             self.done.add(name)
@@ -214,6 +223,11 @@ class _Run:
         why = "; ".join(f"{name}: {refusal}" for name, refusal in self.refused.items())
         return f"auto chose greedy, without a bound: {why or 'the family has no method that proves one'}"
 
+    @property
+    def start(self) -> Schedule | Result | None:
+        """What a part begins with."""
+        return self.call.start if self.best is None else self.best
+
     def _improves(self, a: float | None, b: float | None) -> bool:
         """Whether objective a is better than b."""
         return b is None or (a is not None and self.sign * a < self.sign * b)
@@ -222,6 +236,16 @@ class _Run:
         if self.best is None or self.bounding is None or self.best.objective is None or self.bounding.bound is None:
             return None
         return relative_gap(self.best.objective, self.bounding.bound)
+
+    def _settled(self) -> bool:
+        """Whether nothing is left to prove."""
+        gap = self._gap()
+        rounding = bool(self.done) and gap is not None and gap <= SETTLED
+        return rounding or self._closed() or (self.last is not None and self.last.termination == "infeasible")
+
+    def _stopped(self) -> bool:
+        """Whether somebody has asked for an end."""
+        return asked() or (self.last is not None and self.last.termination == "interrupted")
 
     def _closed(self) -> bool:
         gap = self._gap()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -136,6 +137,50 @@ def test_prices_are_those_that_prove_the_bound(run: Any, monkeypatch: pytest.Mon
     answers = [(EMPTY, None, "time_limit"), (EMPTY, FAR, "time_limit"), (EMPTY, None, "time_limit")]
     result, _ = run([*answers, (GREEDY.schedule, 2 * FAR, "time_limit"), (EMPTY, None, "time_limit")])
     assert (result.bound, result.shadow_prices) == (FAR, {"cores": (1.0,)})
+
+
+class Working:
+    """What has been found beside exact."""
+
+    def __init__(self, result: Any) -> None:
+        self.found, self.heard = result, []
+
+    def result(self, stopped: bool) -> Any:
+        self.heard.append(stopped)
+        return self.found
+
+
+@pytest.fixture
+def working(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A decomposition beside exact that finds the optimum."""
+    made = Working(OPTIMUM.model_copy(update={"method": "decomposition", "bound": FAR, "termination": "time_limit"}))
+    monkeypatch.setattr(portfolio, "beside", lambda method, call, start: contextlib.nullcontext(made if method else None))
+    return made
+
+
+def test_what_is_found_beside_exact_counts(run: Any, working: Working) -> None:
+    result, calls = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, 0.9 * FAR, "time_limit")], load=3)
+    assert [name for name, _, _ in calls] == ["decomposition", "exact"]
+    assert working.heard == [False]
+    assert (result.objective, result.bound, result.termination) == (OPTIMUM.objective, 0.9 * FAR, "time_limit")
+    assert result.message.endswith("exact from there; then the decomposition beside it")
+    assert [part["method"] for part in result.options["parts"]] == ["decomposition", "exact", "decomposition"]
+
+
+def test_nobody_waits_for_it_where_exact_has_proven_its_own(run: Any, working: Working) -> None:
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, OPTIMUM.objective, "optimal")], load=3)
+    assert (result.solution, working.heard) == ("optimal", [])
+
+
+def test_it_is_stopped_where_exact_was(run: Any, working: Working) -> None:
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
+    assert working.heard == [True]
+    assert result.objective == OPTIMUM.objective
+
+
+def test_what_has_ended_by_itself_is_not_begun_beside_exact(run: Any, working: Working) -> None:
+    run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit")], load=3)
+    assert working.heard == []
 
 
 def test_larger_models_begin_with_the_decomposition(run: Any) -> None:
