@@ -20,6 +20,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Clock
 
 LATE_S, LATE = 30.0, 5.0  # seconds, and times what it was given
+WINDOW_SHARE = 0.7  # of a leg, for one window, at most
 
 
 class Member:
@@ -43,7 +44,7 @@ class Member:
                 recreate.turn(slot, leg.hot * (leg.cold / leg.hot) ** done)
             if leg.late and clock.elapsed_s() < leg.seconds:
                 (slot,) = recreate.slots(1)
-                self.window(self.packing, slot, monitor, share)
+                self.window(self.packing, slot, monitor, share, WINDOW_SHARE * leg.seconds)
                 recreate.look()
         timer.cancel()
         return np.asarray(self.packing.option[share.jobs])

@@ -16,8 +16,10 @@ from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
 from optsched.problems.ranks import least
 from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem
+from optsched.stop import Clock
 
 GAP, NODES = 1e-4, 1
+FEWEST = 10  # jobs of a window
 NOTHING = np.zeros(0, dtype=np.int64)
 MOST_ENTRIES = 100_000  # of a strip's rows
 LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
@@ -46,13 +48,16 @@ class Windows(ABC):
         self.pricing, self.rng = pricing, rng
         self.jobs, self._idle = jobs or self.first, 0
 
-    def __call__(self, packing: Packing, slot: int, outer: Monitor, share: Share) -> None:
-        """Choose the options of jobs at a slot anew, within a share."""
-        p, before = self.pricing.program, packing.value
+    def __call__(self, packing: Packing, slot: int, outer: Monitor, share: Share, seconds: float | None = None) -> None:
+        """Choose the options of jobs at a slot anew, within a share; half as many from then on where that takes too long."""
+        p, before, clock = self.pricing.program, packing.value, Clock()
         rows, has = self.options(packing, slot, share)
         if not len(rows):
             return
-        self._choose(packing, rows, has, outer)
+        self._choose(packing, rows, has, outer, seconds)
+        if seconds is not None and clock.elapsed_s() > seconds:
+            self.jobs, self._idle = max(FEWEST, self.jobs // 2), 0
+            return
         self._idle = self._idle + 1 if packing.value - before < self.worth * abs(packing.value) else 0
         if self._idle == self.patience:
             self.jobs, self._idle = min(2 * self.jobs, len(p.demand)), 0
@@ -65,7 +70,7 @@ class Windows(ABC):
         """Of a window's program."""
         return "state"
 
-    def _choose(self, packing: Packing, rows: Ints, has: Ints, outer: Monitor) -> None:
+    def _choose(self, packing: Packing, rows: Ints, has: Ints, outer: Monitor, seconds: float | None) -> None:
         p = self.pricing.program
         free = _free(packing, has)
         first, last = int(p.start[rows].min()), int((p.start[rows] + p.duration[p.job[rows]]).max())
@@ -82,7 +87,7 @@ class Windows(ABC):
             constant=0.0,
         )
         start = np.searchsorted(rows, has)
-        found = solve_restricted_mip(part, start, GAP, NODES, outer, self.formulation(part)).chosen
+        found = solve_restricted_mip(part, start, GAP, NODES, outer, self.formulation(part), seconds).chosen
         gained = part.objective(found) - part.objective(start)
         if gained <= 1e-12 * abs(packing.value):
             return

@@ -33,15 +33,17 @@ def solve_restricted_mip(
     nodes: int,
     outer: Monitor | None = None,
     formulation: Formulation = "state",
+    seconds: float | None = None,
 ) -> Optimum:
     """A choice within `gap` of the best, or the best after `nodes` nodes; at least as good as `start`.
 
-    Limited by nodes, not by the clock: the same program has the same choice on every machine.
+    Limited by nodes, and not by the clock unless somebody says so: the same program has the same choice on every machine.
 
     Parameters
     ----------
     outer : of the run that this is part of; when that is stopped, so is this.
     formulation : how capacity is written.
+    seconds : for HiGHS, at most: a root alone may take minutes.
     """
     if not (program.value > 0).any():
         return Optimum(start, None)
@@ -55,7 +57,7 @@ def solve_restricted_mip(
     options: dict[str, object] = {"mip_max_nodes": min(nodes, MOST_NODES)}
     if len(form.columns) <= SMALL:
         options["presolve"] = "off"
-    task = SolverSettings(gap=gap, threads=1, seed=0, start=True, options=options)
+    task = SolverSettings(seconds=seconds, gap=gap, threads=1, seed=0, start=True, options=options)
     outcome = backend("highs").solve(model, form, task, monitor)
     bound = None if outcome.bound is None else (form.overlooked - outcome.bound) / form.scale
     if outcome.x is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,12 +14,12 @@ from optsched.decomposition.lns import windows
 from optsched.decomposition.passes import MANY, solve_by_pool
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
-from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
+from optsched.decomposition.restricted_mip import Optimum, relax, solve_restricted_mip
 from optsched.decomposition.shadow_prices import settled
 from optsched.decomposition.share import Share, most
 from optsched.errors import OptschedError
 from optsched.heuristics.serial_sgs import place, serial_sgs
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.mates import mates_worth
 from optsched.monitor import Monitor
 from optsched.problems.packing import NONE, Packing
@@ -32,10 +33,11 @@ SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; or so many times the jobs, if that is more
-LP_SHARE = 0.1  # of the time that is left, at most
+LP_SHARE, MIP_SHARE = 0.1, 0.1  # of the time that is left, at most
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
-CORE_NODES = 20  # at first; four times as many at every further try
+CORE_NODES, CORE_SHARE = 20, 0.2  # at first, four times as many at every further try; of the time that is left, at most
+WINDOW_SHARE = 0.1  # of the time limit, for one, at most
 ROUNDS = 100  # if nothing else ends the search
 LEG_S, LATE_LEG_S = 1.0, 3.0  # how long mates search for themselves, and how long when there are windows
 ENDS_S = 0.25  # how long before the end they are back
@@ -64,6 +66,7 @@ class Search:
         self.value = program.objective(self.best)
         self.core = np.inf
         self.loss = 0.0  # of a chosen job, at first
+        self.began_s = 0.0  # when ruins began
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
         """Search until it is time to stop; the termination word."""
@@ -139,10 +142,9 @@ class Search:
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)
-        left = None if self.stop.seconds is None else max(0.0, self.stop.seconds - self.monitor.clock.elapsed_s())
         try:
             share = np.zeros(len(p))
-            share[pool] = relax(p.where(pool), self.monitor, None if left is None else LP_SHARE * left)
+            share[pool] = relax(p.where(pool), self.monitor, self._seconds(LP_SHARE))
         except OptschedError:
             return self.best
         packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
@@ -156,10 +158,18 @@ class Search:
         used[self.best] = True
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
-        rows = np.flatnonzero(used)
-        return np.asarray(
-            rows[solve_restricted_mip(p.where(used), np.searchsorted(rows, self.best), ROUGH, 1, self.monitor).chosen]
-        )
+        return self._chosen(used, ROUGH, 1, MIP_SHARE).chosen
+
+    def _chosen(self, among: Bools, gap: float, nodes: int, share: float) -> Optimum:
+        """The best so far or better, exactly, among some options; it takes a share of the time that is left at most."""
+        rows, seconds = np.flatnonzero(among), self._seconds(share)
+        start = np.searchsorted(rows, self.best)
+        found = solve_restricted_mip(self.program.where(among), start, gap, nodes, self.monitor, seconds=seconds)
+        return replace(found, chosen=rows[found.chosen])
+
+    def _seconds(self, share: float) -> float | None:
+        """A share of the time that is left."""
+        return None if self.stop.seconds is None else share * max(0.0, self.stop.seconds - self.monitor.clock.elapsed_s())
 
     def _drawn(self, pricing: Pricing) -> Ints:
         """What the prices' volume has drawn, the densest first; who does not fit goes where it earns most."""
@@ -177,22 +187,20 @@ class Search:
         open_[self.best] = True
         if int(open_.sum()) > CORE:
             return None
-        rows = np.flatnonzero(open_)
-        found = solve_restricted_mip(
-            p.where(open_), np.searchsorted(rows, self.best), self.stop.gap or 0.0, nodes, self.monitor
-        )
-        self._offer(rows[found.chosen])
+        found = self._chosen(open_, self.stop.gap or 0.0, nodes, CORE_SHARE)
+        self._offer(found.chosen)
         if found.bound is not None:
             self.core = max(found.bound, self.value)
             self.monitor.bounded(-self.core)
         return self._over()
 
     def _improve(self, pricing: Pricing) -> str:
-        packing = Packing(self.program, self.best)
+        packing, self.began_s = Packing(self.program, self.best), self.monitor.clock.elapsed_s()
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
         self.loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
         self.window = window = windows(pricing, self.rng)
+        longest = None if self.stop.seconds is None else WINDOW_SHARE * self.stop.seconds
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
             while (word := self._over()) is None:
                 if crew.back:
@@ -208,7 +216,7 @@ class Search:
                         break
                 if late and not self._over():
                     (slot,) = recreate.slots(1)
-                    window(packing, slot, self.monitor, recreate.share)
+                    window(packing, slot, self.monitor, recreate.share, longest)
                     recreate.look()
                     self._offer(packing.chosen)
                 self.rounds += 1
@@ -247,7 +255,8 @@ class Search:
         return float(self.loss * WARM * (COLD / WARM) ** min(1.0, self._done(later) / self.window.cold))
 
     def _done(self, later: float = 0.0) -> float:
-        """Of the time that is given, or of the rounds."""
+        """Of the time that ruins have, or of the rounds."""
         if self.stop.seconds is not None:
-            return min(1.0, (self.monitor.clock.elapsed_s() + later) / self.stop.seconds)
+            now_s = self.monitor.clock.elapsed_s() + later
+            return min(1.0, (now_s - self.began_s) / max(1e-9, self.stop.seconds - self.began_s))
         return min(1.0, self.rounds / (self.stop.iterations or ROUNDS))

@@ -1,0 +1,108 @@
+"""Who may have how much of a time limit: no exact part takes it all, and ruins begin warm however late they begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.decomposition import lns, search
+from optsched.decomposition.dual import solve_dual
+from optsched.decomposition.lns import FEWEST, windows
+from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.restricted_mip import Optimum
+from optsched.decomposition.search import CORE_SHARE, MIP_SHARE, WINDOW_SHARE, Search
+from optsched.decomposition.share import Share
+from optsched.heuristics.serial_sgs import serial_sgs
+from optsched.instances.generators import osdec
+from optsched.monitor import Monitor
+from optsched.problems.packing import Packing
+from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.registry import family_of
+from optsched.stop import Clock, Stop
+
+
+def crowded(seed: int = 0) -> TimeIndexedProblem:
+    """A root of HiGHS's takes ten seconds of such jobs, where there are 600 of them."""
+    view = family_of(instance := osdec(2, 2, jobs=80, horizon=72, seed=seed)).time_indexed(instance)
+    assert view is not None
+    return view.problem
+
+
+class Asked:
+    """In the solver's place: what it is given, and nothing better."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float | None] = []
+
+    def __call__(self, program: Any, start: Any, *words: Any, seconds: float | None = None, **more: Any) -> Optimum:
+        self.seconds.append(seconds if len(words) < 5 else words[4])
+        return Optimum(start, None)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Asked]:
+    """Of the exact cores, and of windows."""
+    found = {"cores": Asked(), "windows": Asked()}
+    monkeypatch.setattr(search, "solve_restricted_mip", found["cores"])
+    monkeypatch.setattr(lns, "solve_restricted_mip", found["windows"])
+    return found
+
+
+def test_no_exact_part_takes_all_of_the_time(asked: dict[str, Asked]) -> None:
+    limit = 2.0
+    Search(crowded(), Monitor(Clock(), -1), Stop(seconds=limit, iterations=30), 0, threads=1)(None, None)
+    cores, of_windows = asked["cores"].seconds, asked["windows"].seconds
+    assert len(cores) > 1
+    assert all(given is not None and 0 <= given <= max(MIP_SHARE, CORE_SHARE) * limit for given in cores)
+    assert set(of_windows) <= {WINDOW_SHARE * limit}
+
+
+def test_without_a_clock_nothing_depends_on_one(asked: dict[str, Asked]) -> None:
+    Search(crowded(), Monitor(Clock(), -1), Stop(iterations=30), 0)(None, None)
+    assert asked["cores"].seconds
+    assert asked["windows"].seconds
+    assert {*asked["cores"].seconds, *asked["windows"].seconds} == {None}
+
+
+def test_a_window_that_takes_too_long_is_half_as_large_from_then_on(asked: dict[str, Asked]) -> None:
+    program = crowded()
+    pricing = Pricing(program, solve_dual(program, iterations=100))
+    packing = Packing(program, serial_sgs(program, pricing.order(), pricing.reduced))
+    window, monitor = windows(pricing, np.random.default_rng(0), 40), Monitor(Clock(), -1)
+    sizes = []
+    for _ in range(3):
+        window(packing, 36, monitor, Share.whole(packing), 0.0)
+        sizes.append(window.jobs)
+    assert sizes == [20, FEWEST, FEWEST]
+    window(packing, 36, monitor, Share.whole(packing), 1e9)
+    assert window.jobs == FEWEST
+
+
+class Late:
+    """A clock that somebody sets."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def elapsed_s(self) -> float:
+        return self.now_s
+
+
+def test_ruins_begin_warm_however_late_they_begin(asked: dict[str, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cores have taken forty seconds of sixty."""
+    clock: Any = Late()
+    heats: list[float] = []
+
+    def slow(*given: Any, **more: Any) -> Optimum:
+        clock.now_s = 40.0
+        return asked["cores"](*given, **more)
+
+    monkeypatch.setattr(search, "solve_restricted_mip", slow)
+    monkeypatch.setattr(search.Recreate, "turn", lambda self, slot, heat: heats.append(heat))
+    made = Search(crowded(), Monitor(clock, -1), Stop(seconds=60.0, iterations=1), 0, threads=1)
+    made(None, None)
+    assert heats[0] == pytest.approx(made.loss * search.WARM)
+    clock.now_s = 60.0
+    assert made._heat() == pytest.approx(made.loss * search.COLD)
