@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from optsched.decomposition.allocation.slot_prices import SlotPrices
 from optsched.exact import Exact
+from optsched.heuristics.allocation.local_search import local_search
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Bools
+from optsched.instances.base import Bools, Ints
 from optsched.models.allocation.aggregated import Aggregated
 from optsched.models.allocation.core import SlotCore
 from optsched.monitor import Monitor, run_with_deadline
@@ -32,6 +34,10 @@ ENOUGH = 1e-5  # between the core and the bound, relative
 NODES = 200  # of a core's branch and bound
 CELLS = 2_000  # patterns up to which all are in the core
 LEAST_S = 0.1  # for a core
+PRICE_SHARE, RISING_SHARE = 0.4, 0.6  # of a time limit, for prices, until there has been a core; where the bound still rises,
+RISE, RISE_SHARE = 1e-2, 0.1  # by so much in such a share of the limit
+SEARCH_SHARE, LOOSE = 0.3, 1e-2  # of what is left, for a local search, where the gap is more than that
+CORE_SHARE = 0.5  # of what is left, for a core
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class AllocationDecomposition(BaseMethod[AllocationInstance]):
         run = _Slots(instance, given, call.within, monitor)
         relaxed = instance.model_copy(update={"first_ending": "cheapest"})
         whole = len(run.program.job) <= WHOLE and Aggregated.refuses(relaxed) is None
+        run.patient = not whole
         if not whole or len(run.program.job) > EASY or run.program.patterns > CELLS:
             run_with_deadline(run, monitor, call.until)
         if whole and monitor.stopping is None and not run.closed():
@@ -88,6 +95,7 @@ class _Slots:
     Attributes
     ----------
     schedule, value : the best so far. prices : of slots, once there are any. ended : how, once it has done all that it can.
+    patient : whether prices go on after the first cores, as nothing follows.
     """
 
     def __init__(self, instance: AllocationInstance, given: AllocationSchedule, stop: Stop, monitor: Monitor) -> None:
@@ -99,25 +107,70 @@ class _Slots:
         self.spare = Spare(monitor.clock, stop.seconds, lambda: monitor.stopping is not None)
         self._other: tuple[float, Proof | None] = -math.inf, None
         self.ended: str | None = None
+        self.patient = False
 
     def __call__(self) -> None:
-        """Prices, then the core that they leave open, then a larger one."""
+        """Prices, then the core that they leave open, then a larger one; under a limit prices go on after the first cores."""
         self.prices = prices = SlotPrices(self.program)
-        prices.raise_all(self.value, self.monitor, lambda: self.spare() and not self.closed())
+        cut: list[bool] = []
+        rising = self._rising()
+
+        def early() -> bool:
+            cut[:] = [not rising()]
+            return not cut[0] and self._goes_on()
+
+        prices.raise_all(self.value, self.monitor, early)
+        self._search()
+        if self._cores(prices) and any(cut) and self.patient:
+            prices.raise_further(max(0.0, self.value - prices.best.bound), self.monitor, self._goes_on)
+            self._cores(prices)
+        if self._goes_on():
+            self.ended = "completed" if prices.exact else "iteration_limit"
+
+    def _rising(self) -> Callable[[], bool]:
+        """Whether prices are worth their time before there has been a core, asked again and again."""
+        marks: list[tuple[float, float]] = []
+        clock, limit = self.monitor.clock, self.stop.seconds
+
+        def rising() -> bool:
+            bound = self.bound()
+            if limit is None or bound is None:
+                return True
+            now_s = clock.elapsed_s()
+            marks.append((now_s, bound))
+            before = next((then for at, then in reversed(marks) if at <= now_s - RISE_SHARE * limit), -math.inf)
+            return now_s < (RISING_SHARE if bound - before > RISE * abs(bound) else PRICE_SHARE) * limit
+
+        return rising
+
+    def _goes_on(self) -> bool:
+        return self.spare() and not self.closed()
+
+    def _search(self) -> None:
+        """A local search, where the best schedule is far from the bound, and somebody's time is limited."""
+        gap = relative_gap(self.value, self.bound())
+        if self.stop.seconds is not None and gap is not None and gap > LOOSE and self._goes_on():
+            clock = self.monitor.clock
+            until = clock.elapsed_s() + SEARCH_SHARE * self.spare.left_s()
+            self.take(local_search(self.instance, self.schedule, spare=Spare(clock, until, lambda: not self.spare())))
+
+    def _cores(self, prices: SlotPrices) -> bool:
+        """Larger and larger ones, until one leaves next to nothing; whether there is something left, and time for it."""
         cells = self._cells(prices)
         left: float | None = 0.0
         for more in CORES:
-            if self.closed() or not self.spare():
-                return
+            if not self._goes_on():
+                return False
             kept = prices.core(more)
-            if left is None:  # there may be no schedule of these ways: the best one so far is
-                way, known = self.program.of_schedule(self.schedule)
-                kept[way] = True
-                cells = list(dict.fromkeys([*cells, *known]))
-            left = self._decide(prices, kept, cells)
+            known = None
+            if left is None or not prices.exact:  # there may be no schedule of these ways: the best one so far is
+                known = self.program.of_schedule(self.schedule)
+                kept[known[0]] = True
+                cells = list(dict.fromkeys([*cells, *known[1]]))
+            left = self._decide(prices, kept, cells, known)
             if left is not None and left <= max(ENOUGH, self.stop.gap or 0.0):
                 break
-        self.ended = "completed" if prices.exact else "iteration_limit"
+        return self._goes_on()
 
     def _cells(self, prices: SlotPrices) -> list[Cell]:
         """All cells of the nodes where those are few, else those that were worth most under some prices."""
@@ -131,13 +184,17 @@ class _Slots:
             if count
         ]
 
-    def _decide(self, prices: SlotPrices, kept: Bools, cells: list[Cell]) -> float | None:
-        """Solve a core; how far it is from the bound, relative, in its own reading."""
+    def _decide(
+        self, prices: SlotPrices, kept: Bools, cells: list[Cell], known: tuple[Ints, list[Cell]] | None
+    ) -> float | None:
+        """Solve a core, from what is known; how far it is from the bound, relative, in its own reading."""
         core = SlotCore(self.program, kept, cells)
+        if known is not None:
+            core.begin(*known)
         form = linear_form(core).scaled(self.value)
-        left = None if self.stop.seconds is None else max(LEAST_S, self.spare.left_s())
+        left = None if self.stop.seconds is None else max(LEAST_S, CORE_SHARE * self.spare.left_s())
         gap = (GAP if self.stop.gap is None else self.stop.gap) / 2
-        task = SolverSettings(seconds=left, gap=gap, threads=1, options={"mip_max_nodes": NODES})
+        task = SolverSettings(seconds=left, gap=gap, threads=1, start=known is not None, options={"mip_max_nodes": NODES})
         x = backend("highs").solve(core, form, task, self.monitor.of_part(1)).x
         if x is None or self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
             return None

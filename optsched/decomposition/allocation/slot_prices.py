@@ -174,6 +174,10 @@ class SlotPrices:
             self.cells.update(part.cells)
             self._look(part.best.prices, monitor)
             hope = TINY * abs(objective)
+        self.raise_further(hope, monitor, goes_on)
+
+    def raise_further(self, hope: float, monitor: Monitor, goes_on: Callable[[], bool]) -> None:
+        """Raise the bound from where it is, by so much at most."""
         self._raise(hope, monitor, goes_on)
         if self.mixed is None and goes_on():
             self._mixes(monitor)

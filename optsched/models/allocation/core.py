@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import ClassVar
 
 import numpy as np
@@ -88,6 +89,14 @@ class SlotCore(PyomoModel):
             lead = lead[:0]
         rows = np.concatenate([kind[slot], row, np.full(len(lead), 2 * kinds)])
         return rows, np.concatenate([slot, column, lead]), np.concatenate([np.ones(len(slot)), -count, -np.ones(len(lead))])
+
+    def begin(self, way: Ints, cells: list[Cell]) -> None:
+        """A point to begin from: a way of each job, and the cell of each node in use, all of which are in the core."""
+        for var, taken in zip(self.pyomo.way.values(), np.isin(self.ways, way).tolist(), strict=True):
+            var.value = float(taken)
+        count = Counter(cells)
+        for var, cell in zip(self.pyomo.count.values(), self.cells, strict=True):
+            var.value = float(count[cell])
 
     def prices(self, multipliers: Floats) -> Floats:
         """Of the shared rows, from the multipliers of all rows, shape (2 K + 1,)."""
