@@ -11,6 +11,7 @@ from optsched.certificate import relative_gap
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.lns import windows
+from optsched.decomposition.moving import Moving
 from optsched.decomposition.passes import MANY, solve_by_pool
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
@@ -26,7 +27,7 @@ from optsched.problems.packing import NONE, Packing
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare, Stop
 
-DUAL_SHARE = 0.15  # of the time limit, at most
+DUAL_SHARE, MOVING_SHARE = 0.15, 0.5  # of the time limit, at most; while the bound still moves
 THINNED_SHARE = 0.5  # of that, for thinned starts
 DUAL_MOST = 3000  # iterations
 SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
@@ -38,6 +39,7 @@ ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES, CORE_SHARE = 20, 0.2  # at first, four times as many at every further try; of the time that is left, at most
 WINDOW_SHARE = 0.1  # of the time limit, for one, at most
+LARGE = 0.08  # a gap that is the bound's: with that much heat what there is would be lost
 ROUNDS = 100  # if nothing else ends the search
 LEG_S, LATE_LEG_S = 1.0, 3.0  # how long mates search for themselves, and how long when there are windows
 ENDS_S = 0.25  # how long before the end they are back
@@ -105,13 +107,16 @@ class Search:
         clock, seconds = self.monitor.clock, self.stop.seconds
         began = clock.elapsed_s()
         marks: list[float] = []
+        moving, moves = None if seconds is None else Moving(clock, seconds), False
 
         def over(share: float = 1.0) -> bool:
-            latest = np.inf if seconds is None else began + share * DUAL_SHARE * (seconds - began)
+            most = share * (MOVING_SHARE if moves else DUAL_SHARE)
+            latest = np.inf if seconds is None else began + most * (seconds - began)
             return clock.elapsed_s() > latest or self._over() is not None
 
         def seen(dual: Dual) -> None:
-            self.dual = dual
+            nonlocal moves
+            self.dual, moves = dual, moving is not None and moving(dual.bound)
             self.monitor.bounded(-dual.bound)
 
         def watch(dual: Dual) -> bool:
@@ -198,7 +203,8 @@ class Search:
         packing, self.began_s = Packing(self.program, self.best), self.monitor.clock.elapsed_s()
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
-        self.loss = (self.dual.bound - packing.value) / max(1, len(packing.chosen))
+        apart = min(self.dual.bound - packing.value, LARGE * abs(packing.value))
+        self.loss = apart / max(1, len(packing.chosen))
         self.window = window = windows(pricing, self.rng)
         longest = None if self.stop.seconds is None else WINDOW_SHARE * self.stop.seconds
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:

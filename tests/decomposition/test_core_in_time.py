@@ -61,12 +61,12 @@ def test_prices_go_on_while_the_bound_rises(monkeypatch: pytest.MonkeyPatch) -> 
     run = _Slots(instance, schedule, Stop(seconds=100.0), Monitor(clock, 1))
     bound = 1000.0
     monkeypatch.setattr(run, "bound", lambda: bound)
-    flat = run._rising()
+    flat = run._early()
     for clock.now_s in (0.0, 20.0, 39.0):
         assert flat()
     clock.now_s = 41.0
     assert not flat()
-    rising = run._rising()
+    rising = run._early()
     for clock.now_s in (20.0, 30.0, 41.0, 52.0, 59.0):
         bound *= 1.02
         assert rising()
@@ -81,7 +81,7 @@ def test_without_a_limit_no_clock_is_asked() -> None:
     run = _Slots(instance, schedule, Stop(), Monitor(Clock(), 1))
     run.prices = SlotPrices(run.program)
     run.monitor.clock = None  # type: ignore[assignment]
-    assert run._rising()()
+    assert run._early()()
     run._search()
     assert run.schedule == schedule
 
@@ -114,7 +114,7 @@ def test_a_core_without_good_prices_is_no_worse_than_what_it_begins_from(
     search: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Prices have no time at all: the local search, or the core alone, is far better than greedy."""
-    for name, value in (("PRICE_SHARE", 0.0), ("RISING_SHARE", 0.0), ("WHOLE", -1), ("EASY", -1), ("SEARCH_SHARE", search)):
+    for name, value in (("PRICE_SHARE", 0.0), ("MOVING_SHARE", 0.0), ("WHOLE", -1), ("EASY", -1), ("SEARCH_SHARE", search)):
         monkeypatch.setattr(method, name, value)
     monkeypatch.setattr(SlotPrices, "raise_further", lambda *_: None)
     instance = wide_nodes(12, seed=3)

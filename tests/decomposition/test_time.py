@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from optsched.decomposition import lns, search
 from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.lns import FEWEST, windows
+from optsched.decomposition.moving import Moving
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.restricted_mip import Optimum
 from optsched.decomposition.search import CORE_SHARE, MIP_SHARE, WINDOW_SHARE, Search
@@ -106,3 +108,51 @@ def test_ruins_begin_warm_however_late_they_begin(asked: dict[str, Asked], monke
     assert heats[0] == pytest.approx(made.loss * search.WARM)
     clock.now_s = 60.0
     assert made._heat() == pytest.approx(made.loss * search.COLD)
+
+
+def test_a_gap_that_is_the_bounds_makes_no_heat(asked: dict[str, Asked], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What there is would be lost: ruins would take nearly any choice for better."""
+    monkeypatch.setattr(search, "LARGE", 1e-3)
+    made = Search(crowded(), Monitor(Clock(), -1), Stop(iterations=1), 0)
+    values: list[float] = []
+    improve = made._improve
+
+    def begins(pricing: Pricing) -> str:
+        values.append(made.value / len(made.best))
+        return improve(pricing)
+
+    monkeypatch.setattr(made, "_improve", begins)
+    made(None, None)
+    assert made.loss == pytest.approx(1e-3 * values[0])
+
+
+def test_a_bound_moves_until_it_hardly_does() -> None:
+    clock: Any = Late()
+    moving = Moving(clock, 100.0)
+    assert moving(50.0)  # nobody knows what it was
+    for clock.now_s, bound, moves in (
+        (5, 50.0, True),
+        (10, 49.9, False),
+        (12, 48.0, True),
+        (20, 47.9, True),
+        (30, 47.8, False),
+    ):
+        assert moving(bound) is moves
+
+
+@pytest.mark.parametrize(("factor", "until"), [(0.9, 50.0), (1.0, 15.0)])
+def test_prices_have_more_time_while_the_bound_moves(factor: float, until: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock: Any = Late()
+    made = Search(crowded(), Monitor(clock, -1), Stop(seconds=100.0), 0)
+    first = solve_dual(made.program, iterations=5)
+
+    def falling(program: Any, iterations: int, start: Any, watch: Any) -> Any:
+        dual = first
+        while not watch(dual):
+            clock.now_s += 0.5
+            dual = replace(dual, bound=dual.bound * factor if dual.bound > 1.0 else 1e12, iterations=1)
+        return dual
+
+    monkeypatch.setattr(search, "solve_dual", falling)
+    made._price(None)
+    assert clock.now_s == pytest.approx(until, abs=1.0)

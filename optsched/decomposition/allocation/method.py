@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from optsched.decomposition.allocation.slot_prices import SlotPrices
+from optsched.decomposition.moving import Moving
 from optsched.exact import Exact
 from optsched.heuristics.allocation.local_search import local_search
 from optsched.instances.allocation import AllocationInstance
@@ -34,8 +35,7 @@ ENOUGH = 1e-5  # between the core and the bound, relative
 NODES = 200  # of a core's branch and bound
 CELLS = 2_000  # patterns up to which all are in the core
 LEAST_S = 0.1  # for a core
-PRICE_SHARE, RISING_SHARE = 0.4, 0.6  # of a time limit, for prices, until there has been a core; where the bound still rises,
-RISE, RISE_SHARE = 1e-2, 0.1  # by so much in such a share of the limit
+PRICE_SHARE, MOVING_SHARE = 0.4, 0.6  # of a time limit, for prices, until there has been a core; while the bound still moves
 SEARCH_SHARE, LOOSE = 0.3, 1e-2  # of what is left, for a local search, where the gap is more than that
 CORE_SHARE = 0.5  # of what is left, for a core
 
@@ -112,36 +112,28 @@ class _Slots:
     def __call__(self) -> None:
         """Prices, then the core that they leave open, then a larger one; under a limit prices go on after the first cores."""
         self.prices = prices = SlotPrices(self.program)
-        cut: list[bool] = []
-        rising = self._rising()
-
-        def early() -> bool:
-            cut[:] = [not rising()]
-            return not cut[0] and self._goes_on()
-
-        prices.raise_all(self.value, self.monitor, early)
+        early = self._early()
+        prices.raise_all(self.value, self.monitor, lambda: early() and self._goes_on())
+        cut = not early()
         self._search()
-        if self._cores(prices) and any(cut) and self.patient:
+        if self._cores(prices) and cut and self.patient:
             prices.raise_further(max(0.0, self.value - prices.best.bound), self.monitor, self._goes_on)
             self._cores(prices)
         if self._goes_on():
             self.ended = "completed" if prices.exact else "iteration_limit"
 
-    def _rising(self) -> Callable[[], bool]:
+    def _early(self) -> Callable[[], bool]:
         """Whether prices are worth their time before there has been a core, asked again and again."""
-        marks: list[tuple[float, float]] = []
         clock, limit = self.monitor.clock, self.stop.seconds
+        moving = None if limit is None else Moving(clock, limit)
 
-        def rising() -> bool:
+        def early() -> bool:
             bound = self.bound()
-            if limit is None or bound is None:
+            if limit is None or moving is None or bound is None:
                 return True
-            now_s = clock.elapsed_s()
-            marks.append((now_s, bound))
-            before = next((then for at, then in reversed(marks) if at <= now_s - RISE_SHARE * limit), -math.inf)
-            return now_s < (RISING_SHARE if bound - before > RISE * abs(bound) else PRICE_SHARE) * limit
+            return clock.elapsed_s() < (MOVING_SHARE if moving(bound) else PRICE_SHARE) * limit
 
-        return rising
+        return early
 
     def _goes_on(self) -> bool:
         return self.spare() and not self.closed()
