@@ -48,14 +48,15 @@ class _Search:
         self.job, self.gpus = listed.job.tolist(), listed.gpus.tolist()
         self.time, self.energy, self.gain = listed.time_s.tolist(), listed.energy.tolist(), listed.gain.tolist()
         self.running = {self.job[o] for chosen in on.values() for o in chosen}
-        self.of_job: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for o, key in enumerate(zip(listed.node_class.tolist(), self.job, strict=True)):
-            self.of_job[key].append(o)
-        density = listed.gain / listed.gpus
-        self.ranked = [
-            [o for o in np.argsort(density, kind="stable").tolist() if listed.node_class[o] == k]
-            for k in range(len(instance.node_classes))
-        ]
+        self.by_job = [np.flatnonzero(listed.node_class == k) for k in range(len(instance.node_classes))]  # jobs ascend
+        self.jobs = [listed.job[rows] for rows in self.by_job]
+        ranked = np.argsort(listed.gain / listed.gpus, kind="stable")
+        self.ranked = [ranked[listed.node_class[ranked] == k].tolist() for k in range(len(instance.node_classes))]
+
+    def of_job(self, k: int, job: int) -> list[int]:
+        """The options of a job on a class."""
+        first, end = np.searchsorted(self.jobs[k], (job, job + 1)).tolist()
+        return list(map(int, self.by_job[k][first:end]))
 
     def cost(self, chosen: list[int]) -> float:
         """Of a node: gains, and the energy of its first-ending (or cheapest) job."""
@@ -88,7 +89,7 @@ class _Search:
             for out in [None, *chosen]:
                 left = [o for o in chosen if o != out]
                 space = free + (0 if out is None else self.gpus[out])
-                own = [] if out is None else [o for o in self.of_job[k, self.job[out]] if o != out]
+                own = [] if out is None else [o for o in self.of_job(k, self.job[out]) if o != out]
                 for o in own + outside:
                     if self.gpus[o] <= space and (change := self.cost([*left, o]) - now) < least:
                         best, least = [*left, o], change
