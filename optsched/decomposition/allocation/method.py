@@ -30,7 +30,7 @@ from optsched.stop import Spare, Stop
 GAP = 1e-6
 EASY = 20_000  # ways of the jobs, up to which no prices are needed
 WHOLE = 150_000  # up to which the reading is solved as a whole
-CORES = (1_000, 4_000, 16_000)  # ways beside one of each job, until they leave no more than ENOUGH
+CORES = (1_000, 4_000, 16_000, 64_000)  # ways beside one of each job, until they leave no more than ENOUGH
 ENOUGH = 1e-5  # between the core and the bound, relative
 NODES = 200  # of a core's branch and bound
 CELLS = 2_000  # patterns up to which all are in the core
