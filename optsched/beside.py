@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import OptschedError
 from optsched.interrupts import heard, held
 from optsched.mates import Mate, mates_worth
+from optsched.monitor import GRACE_S
 from optsched.result import Result
 from optsched.scaffold import Call
 from optsched.schedules.base import Schedule
-from optsched.stop import Stop
+from optsched.stop import Stop, deadline
 
 if TYPE_CHECKING:
     from optsched.methods import Method
 
-POLL_S, GRACE_S = 0.02, 0.5  # what has been found is on its way
+POLL_S, ON_ITS_WAY_S = 0.02, 0.5  # what has been found is judged there, and told here
 
 
 class Beside:
@@ -29,51 +30,86 @@ class Beside:
     def __init__(self, method: Method[Any], call: tuple[Any, Stop, int, Schedule | Result | None], until: float) -> None:
         self.method, self.call, self.until = method, call, until
 
-    def __call__(self) -> Result | None:
-        """Solve until that moment of the machine's clock; Ctrl-C comes from who asks."""
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def __call__(self) -> Result | OptschedError:
+        """Solve until that moment of the machine's clock; Ctrl-C comes from who asks, and only in here."""
         instance, stop, seed, start = self.call
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             stop = replace(stop, seconds=max(1e-3, self.until - time.monotonic()))
             return self.method(instance, stop=stop, seed=seed, start=start)
-        except (OptschedError, KeyboardInterrupt):  # one does without
-            return None
+        except OptschedError as error:
+            return error
+        except KeyboardInterrupt:
+            return OptschedError("stopped before anything was found")
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+class Enough(KeyboardInterrupt):
+    """What is being sought has been found beside: as Ctrl-C, for a method that knows nothing of it."""
 
 
 class Working:
-    """The method at work."""
+    """The method at work.
 
-    def __init__(self, mate: Mate, left: float) -> None:
-        self.mate, self.until = mate, time.monotonic() + left
+    Attributes
+    ----------
+    stopped : whether somebody has asked for an end while it was waited for.
+    """
 
-    def result(self, stopped: bool) -> Result | None:
-        """What it has found when its time is over, or as soon as it hears that it is to stop; None where that is nothing."""
+    def __init__(self, mate: Mate, left: float, grace: float) -> None:
+        self.mate, self.until, self.grace, self.stopped = mate, time.monotonic() + left, grace, False
+
+    @property
+    def found(self) -> Result | None:
+        """What has come back."""
+        return self.mate.found if isinstance(self.mate.found, Result) else None
+
+    def stop(self) -> None:
+        """Somebody asks for an end: what it has is on its way."""
+        if not self.stopped and not self.mate.idle:
+            self.mate.interrupt()
+            self.until = time.monotonic()
+        self.stopped = True
+
+    def result(self, show: Callable[[], None]) -> Result | None:
+        """What it has found when its time is over, or soon after it was stopped; None where that is nothing.
+
+        Raises
+        ------
+        CertificateError
+            Method and referee contradict each other there.
+        """
         with held():
-            while not stopped and not self.mate.idle and time.monotonic() < self.until + GRACE_S:
+            while not self.mate.idle and time.monotonic() < self.until + self.grace:
                 try:
                     with heard():
                         time.sleep(POLL_S)
+                        show()
                 except KeyboardInterrupt:
-                    stopped = True
-            if stopped:
-                self.mate.interrupt()
-                until = time.monotonic() + GRACE_S
-                while not self.mate.idle and time.monotonic() < until:
-                    time.sleep(POLL_S)
-        found = self.mate.found
-        return found if isinstance(found, Result) else None
+                    self.stop()
+        error = self.mate.found
+        if isinstance(error, OptschedError) and type(error) is not OptschedError:
+            raise error
+        return self.found
 
 
 @contextmanager
 def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result | None) -> Iterator[Working | None]:
-    """The method at work until the call's time is over, or None where there is no core, or no time, for it."""
+    """The method at work until the call's time is over, or None where there is no core, or no time, for it.
+
+    Only one that says how many `threads` it may have is told to leave one alone.
+    """
     left, worth = call.left(), mates_worth(call.within, call.clock, 0)
-    if left is None or not worth or not is_dataclass(method) or not hasattr(method, "threads"):
+    threaded: Any = method
+    if left is None or not worth or not hasattr(threaded, "threads"):
         yield None
         return
-    mate = Mate(Beside, replace(method, threads=worth), (call.instance, call.stop, call.seed, start), time.monotonic() + left)
-    mate.ask()
+    own = replace(threaded, threads=worth)
+    judged = left - (deadline(left, call.instance.job_count) or left)
+    mate = Mate(Beside, own, (call.instance, call.stop, call.seed, start), time.monotonic() + left)
     try:
-        yield Working(mate, left)
+        mate.ask()
+        yield Working(mate, left, GRACE_S + ON_ITS_WAY_S + judged)
     finally:
         mate.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from optsched.beside import beside
+from optsched.beside import Enough, Working, beside
 from optsched.certificate import relative_gap
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -132,6 +133,9 @@ class _Run:
         self.timings: dict[str, float] = {}
         self.prices: dict[str, tuple[float, ...]] | None = None
         self.monitor = call.monitor()
+        self.working: Working | None = None  # beside the part that works here
+        self.enough = False  # once that has closed the gap
+        self.interrupted = False  # while nothing but that was waited for
 
     @property
     def goes_on(self) -> bool:
@@ -146,14 +150,17 @@ class _Run:
     def part(self, name: str, method: Method[Instance], seconds: float | None, why: str) -> None:
         """One method, from the best schedule so far, for so many seconds at most."""
         log.info("auto: %s", why)
-        call, began, left = self.call, self.call.clock.elapsed_s(), self.call.left()
+        call, left = self.call, self.call.left()
         if left is not None:
             seconds = left if seconds is None else min(seconds, left)
         stop = replace(call.stop, seconds=seconds)
 
         def tell(progress: Progress) -> None:
-            self._note(began + progress.seconds, progress.objective, progress.bound)
+            self._note(progress.objective, progress.bound)
             self.monitor.show()
+            if not self.enough and self._closed_beside():
+                self.enough = True
+                raise Enough
 
         try:
             result = method(call.instance, stop=stop, seed=call.seed, start=self.start, progress=tell)
@@ -162,26 +169,33 @@ class _Run:
                 raise
             self.refused[name] = str(refusal)
             return
-        self._take(name, result, began, why)
+        self._take(name, result, why)
         for step, value in result.timings_s.model_dump().items():
             if step != "total" and value is not None:
                 self.timings[step] = self.timings.get(step, 0.0) + value
 
     def parts_beside(self, name: str, method: Method[Instance], why: str, other: str, another: Method[Instance]) -> None:
         """One method for all the time that is left; where there are cores for it, another one beside it, from there too."""
-        began = self.call.clock.elapsed_s()
-        with beside(another if self.asks(other) else None, self.call, self.start) as working:
-            self.part(name, method, None, why)
-            result = None if working is None or self._settled() else working.result(self._stopped())
-        if result is not None:
-            self._take(other, result, began, f"the {other} beside it")
+        with beside(another if self.asks(other) else None, self.call, self.start) as self.working:
+            with contextlib.suppress(Enough):
+                self.part(name, method, None, why)
+            working, ended = self.working, self.last
+            if working is None or self._settled() or (name in self.done and ended is not None and ended.termination != "error"):
+                return
+            if self._stopped():
+                working.stop()
+            result = working.result(self.monitor.show)
+            self.interrupted |= working.stopped and working.found is None
+            if result is not None:
+                self._take(other, result, f"the {other} beside it")
+            if not working.stopped:  # how it ended is how the other one did
+                self.last = ended or result
 
-    def _take(self, name: str, result: Result, began: float, why: str) -> None:
+    def _take(self, name: str, result: Result, why: str) -> None:
         """What a part has found."""
-        call = self.call
-        for seconds_, objective, bound in result.incumbents:
-            self._note(began + seconds_, objective, bound)
-        self._note(call.clock.elapsed_s(), result.objective, result.bound)
+        for _, objective, bound in result.incumbents:
+            self._note(objective, bound)
+        self._note(result.objective, result.bound)
         self.said.append(why if result.message is None else f"{why} ({result.message})")
         own = {k: v for k, v in result.options.items() if k not in ("time_limit", "gap")}
         self.parts.append({"method": name, "seconds": round(result.timings_s.total, 3), "ended": result.termination} | own)
@@ -201,7 +215,7 @@ class _Run:
                 best_start(self.call.instance, self.call.given, self.call.left()), "completed", message=self._message()
             )
         assert self.last is not None
-        ended = self.last.termination
+        ended = "interrupted" if self.interrupted else self.last.termination
         if self._closed():
             ended = "optimal" if (self._gap() or 0.0) <= 0.0 else "gap_limit"
         return Found(
@@ -243,15 +257,20 @@ class _Run:
         rounding = bool(self.done) and gap is not None and gap <= SETTLED
         return rounding or self._closed() or (self.last is not None and self.last.termination == "infeasible")
 
+    def _closed_beside(self) -> bool:
+        """Whether what has come back from beside leaves nothing to do."""
+        found = None if self.working is None else self.working.found
+        return found is not None and found.gap is not None and found.gap <= (self.call.stop.gap or 0.0)
+
     def _stopped(self) -> bool:
         """Whether somebody has asked for an end."""
-        return asked() or (self.last is not None and self.last.termination == "interrupted")
+        return self.interrupted or asked() or (self.last is not None and self.last.termination == "interrupted")
 
     def _closed(self) -> bool:
         gap = self._gap()
         return gap is not None and gap <= (self.call.stop.gap or 0.0)
 
-    def _note(self, seconds: float, objective: float | None, bound: float | None) -> None:
+    def _note(self, objective: float | None, bound: float | None) -> None:
         if objective is not None:
             self.monitor.incumbent(self.sign * objective)
         if bound is not None:

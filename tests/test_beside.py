@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +15,10 @@ from optsched import beside as module
 from optsched import mates
 from optsched.beside import Beside, beside
 from optsched.decomposition.method import Decomposition
+from optsched.errors import CertificateError, OptschedError
 from optsched.exact import Exact
 from optsched.instances.generators import osdec
+from optsched.result import Result
 from optsched.scaffold import Call
 from optsched.stop import Stop
 
@@ -30,13 +34,13 @@ def call(seconds: float | None) -> Call[Any]:
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mates, "cores", lambda: 2)
     monkeypatch.setattr(mates, "WORTH_S", 0.5)
-    monkeypatch.setattr(module, "GRACE_S", 60.0)  # a busy machine
+    monkeypatch.setattr(module, "ON_ITS_WAY_S", 60.0)  # a busy machine
 
 
 def test_what_it_finds_comes_back() -> None:
     with beside(Decomposition(), call(8.0), None) as working:
         assert working is not None
-        found = working.result(stopped=False)
+        found = working.result(lambda: None)
     assert found is not None
     assert found.verify(INSTANCE) == []
     assert (found.method, found.bound is not None) == ("decomposition", True)
@@ -49,25 +53,51 @@ def test_one_that_dies_has_found_nothing() -> None:
         assert working is not None
         assert working.mate.process is not None
         working.mate.process.kill()
-        assert working.result(stopped=False) is None
+        assert working.result(lambda: None) is None
+
+
+@dataclass(frozen=True)
+class Interrupted(Decomposition):
+    """Ctrl-C comes while it works."""
+
+    def __call__(self, *given: Any, **how: Any) -> Any:
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        return super().__call__(*given, **how)
 
 
 def test_ctrl_c_keeps_what_it_has() -> None:
-    """Of a mate, for which it is sent on; this instance it does not prove in minutes."""
+    """Of a mate, to which it is sent on, and which hears it in no other place; this instance it does not prove in minutes."""
     instance, before = osdec(2, 2, seed=1), signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        found = Beside(Decomposition(threads=1), (instance, Stop(), 0, None), FAR)()
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
-    assert found is not None
+    found = Beside(Interrupted(threads=1), (instance, Stop(), 0, None), FAR)()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert isinstance(found, Result)
     assert (found.termination, found.verify(instance)) == ("interrupted", [])
 
 
-def test_what_it_cannot_take_is_nothing() -> None:
-    assert Beside(Exact(backend="none"), (INSTANCE, Stop(), 0, None), FAR)() is None
+def test_a_mate_that_waits_hears_no_ctrl_c() -> None:
+    """It has answered, and would die of it with a traceback."""
+    with beside(Decomposition(), call(8.0), None) as working:
+        assert working is not None
+        assert working.result(lambda: None) is not None
+        working.stop()
+        assert working.stopped
+        assert working.found is not None
+        assert working.mate.process is not None
+        assert working.mate.process.poll() is None
+
+
+def test_what_it_cannot_take_is_nothing_and_a_contradiction_is_told() -> None:
+    refused = Beside(Exact(backend="none"), (INSTANCE, Stop(), 0, None), FAR)()
+    assert type(refused) is OptschedError
+    for told, raised in ((refused, False), (CertificateError("they disagree"), True)):
+        mate: Any = SimpleNamespace(found=told, idle=True)
+        working = module.Working(mate, 0.0, 0.0)
+        if raised:
+            with pytest.raises(CertificateError, match="they disagree"):
+                working.result(lambda: None)
+        else:
+            assert working.result(lambda: None) is None
 
 
 @pytest.mark.parametrize(("method", "seconds"), [(Decomposition(), None), (Decomposition(), 0.1), (None, 60.0)])

@@ -12,6 +12,7 @@ import pytest
 import optsched
 from optsched import portfolio
 from optsched.instances.generators import osdec
+from optsched.monitor import Progress
 from optsched.problems.size import ExactSize
 from optsched.result import Proof
 from optsched.scaffold import BaseMethod, Call, Found
@@ -142,18 +143,22 @@ def test_prices_are_those_that_prove_the_bound(run: Any, monkeypatch: pytest.Mon
 class Working:
     """What has been found beside exact."""
 
-    def __init__(self, result: Any) -> None:
-        self.found, self.heard = result, []
+    def __init__(self, found: Any) -> None:
+        self.found, self.stopped, self.heard = found, False, list[str]()
 
-    def result(self, stopped: bool) -> Any:
-        self.heard.append(stopped)
+    def stop(self) -> None:
+        self.heard.append("stop")
+        self.stopped = True
+
+    def result(self, show: Any) -> Any:
+        self.heard.append("result")
         return self.found
 
 
 @pytest.fixture
 def working(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A decomposition beside exact that finds the optimum."""
-    made = Working(OPTIMUM.model_copy(update={"method": "decomposition", "bound": FAR, "termination": "time_limit"}))
+    made = Working(OPTIMUM.model_copy(update={"bound": FAR, "gap": 9.0, "termination": "time_limit"}))
     monkeypatch.setattr(portfolio, "beside", lambda method, call, start: contextlib.nullcontext(made if method else None))
     return made
 
@@ -161,21 +166,53 @@ def working(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_is_found_beside_exact_counts(run: Any, working: Working) -> None:
     result, calls = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, 0.9 * FAR, "time_limit")], load=3)
     assert [name for name, _, _ in calls] == ["decomposition", "exact"]
-    assert working.heard == [False]
+    assert working.heard == ["result"]
     assert (result.objective, result.bound, result.termination) == (OPTIMUM.objective, 0.9 * FAR, "time_limit")
     assert result.message.endswith("exact from there; then the decomposition beside it")
     assert [part["method"] for part in result.options["parts"]] == ["decomposition", "exact", "decomposition"]
 
 
-def test_nobody_waits_for_it_where_exact_has_proven_its_own(run: Any, working: Working) -> None:
-    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, OPTIMUM.objective, "optimal")], load=3)
-    assert (result.solution, working.heard) == ("optimal", [])
+@pytest.mark.parametrize("ended", ["optimal", "completed"])
+def test_nobody_waits_for_it_where_exact_has_ended_by_itself(ended: str, run: Any, working: Working) -> None:
+    bound = OPTIMUM.objective * (1.0 if ended == "optimal" else 1.001)
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, bound, ended)], load=3)
+    assert (result.termination, working.heard) == (ended, [])
+
+
+def test_it_is_waited_for_where_exact_has_failed(run: Any, working: Working) -> None:
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "error")], load=3)
+    assert (result.objective, working.heard) == (OPTIMUM.objective, ["result"])
 
 
 def test_it_is_stopped_where_exact_was(run: Any, working: Working) -> None:
     result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
-    assert working.heard == [True]
+    assert working.heard == ["stop", "result"]
     assert result.objective == OPTIMUM.objective
+
+
+def test_a_request_is_told_though_it_had_nothing(run: Any, working: Working) -> None:
+    """Ctrl-C while it was waited for."""
+    working.found, working.stopped = None, True
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "error")], load=3)
+    assert result.termination == "interrupted"
+
+
+def test_exact_is_stopped_where_it_has_closed_the_gap(run: Any, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    working.found = working.found.model_copy(update={"bound": OPTIMUM.objective, "gap": 0.0, "termination": "optimal"})
+    heard: list[type[BaseException]] = []
+
+    def search(self: Any, call: Call[Any]) -> Found:
+        for _ in range(2):
+            try:
+                call.progress(Progress(1.0, None, None))  # type: ignore[misc]
+            except KeyboardInterrupt as enough:  # as whoever waits for a solver does
+                heard.append(type(enough))
+        return Stub.search(self, call)
+
+    monkeypatch.setattr(StubExact, "search", search)
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
+    assert len(heard) == 1
+    assert (result.solution, result.termination) == ("optimal", "optimal")
 
 
 def test_what_has_ended_by_itself_is_not_begun_beside_exact(run: Any, working: Working) -> None:

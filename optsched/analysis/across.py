@@ -85,7 +85,7 @@ def compare_all(
     known = _known(listed, methods, policies, settings)
     done: list[pd.DataFrame] = []
     wanted = how.get("bound")
-    again = bool(policies) and len(drawn) * len(forecasts) > 1 and wanted in (None, "quick")
+    again = len(drawn) * len(forecasts) > 1 and (wanted == "quick" or (bool(policies) and wanted is None))
     for instance in listed:
         solvers, players = known[instance.problem]
         own: list[pd.DataFrame] = []

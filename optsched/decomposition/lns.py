@@ -56,7 +56,7 @@ class Windows(ABC):
             return
         self._choose(packing, rows, has, outer, seconds)
         if seconds is not None and clock.elapsed_s() > seconds:
-            self.jobs, self._idle = max(FEWEST, self.jobs // 2), 0
+            self.jobs, self._idle = max(FEWEST, min(self.jobs, len(np.unique(p.job[rows]))) // 2), 0
             return
         self._idle = self._idle + 1 if packing.value - before < self.worth * abs(packing.value) else 0
         if self._idle == self.patience:

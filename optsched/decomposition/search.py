@@ -116,7 +116,7 @@ class Search:
 
         def seen(dual: Dual) -> None:
             nonlocal moves
-            self.dual, moves = dual, moving is not None and moving(dual.bound)
+            self.dual, moves = dual, moving is not None and moving(dual.bound - self.program.constant)
             self.monitor.bounded(-dual.bound)
 
         def watch(dual: Dual) -> bool:
@@ -195,7 +195,7 @@ class Search:
         found = self._chosen(open_, self.stop.gap or 0.0, nodes, CORE_SHARE)
         self._offer(found.chosen)
         if found.bound is not None:
-            self.core = max(found.bound, self.value)
+            self.core = max(min(self.core, found.bound), self.value)
             self.monitor.bounded(-self.core)
         return self._over()
 
@@ -203,7 +203,8 @@ class Search:
         packing, self.began_s = Packing(self.program, self.best), self.monitor.clock.elapsed_s()
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
-        apart = min(self.dual.bound - packing.value, LARGE * abs(packing.value))
+        apart, earned = self.dual.bound - packing.value, abs(packing.value - self.program.constant)
+        apart = min(apart, LARGE * earned) if earned else apart
         self.loss = apart / max(1, len(packing.chosen))
         self.window = window = windows(pricing, self.rng)
         longest = None if self.stop.seconds is None else WINDOW_SHARE * self.stop.seconds

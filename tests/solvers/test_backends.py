@@ -235,18 +235,17 @@ def test_ctrl_c_leaves_the_solver_its_last_word() -> None:
     monitor, ended = Monitor(Clock(), 1), []
 
     def works() -> None:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
         while monitor.stopping is None:
             time.sleep(0.01)
-        time.sleep(0.1)
+        time.sleep(0.05)
         ended.append(monitor.stopping)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     try:
         run_with_deadline(works, monitor, None)
     finally:
-        timer.cancel()
         signal.signal(signal.SIGINT, before)
     assert ended == ["interrupted"]
 

@@ -114,7 +114,7 @@ class _Slots:
         self.prices = prices = SlotPrices(self.program)
         early = self._early()
         prices.raise_all(self.value, self.monitor, lambda: early() and self._goes_on())
-        cut = not early()
+        cut = not prices.exact and not early()
         self._search()
         if self._cores(prices) and cut and self.patient:
             prices.raise_further(max(0.0, self.value - prices.best.bound), self.monitor, self._goes_on)
@@ -159,9 +159,9 @@ class _Slots:
                 known = self.program.of_schedule(self.schedule)
                 kept[known[0]] = True
                 cells = list(dict.fromkeys([*cells, *known[1]]))
-            left = self._decide(prices, kept, cells, known)
-            if left is not None and left <= max(ENOUGH, self.stop.gap or 0.0):
-                break
+            left, ended = self._decide(prices, kept, cells, known)
+            if ended == "time_limit" or (left is not None and left <= max(ENOUGH, self.stop.gap or 0.0)):
+                break  # a larger one has less time still
         return self._goes_on()
 
     def _cells(self, prices: SlotPrices) -> list[Cell]:
@@ -178,8 +178,8 @@ class _Slots:
 
     def _decide(
         self, prices: SlotPrices, kept: Bools, cells: list[Cell], known: tuple[Ints, list[Cell]] | None
-    ) -> float | None:
-        """Solve a core, from what is known; how far it is from the bound, relative, in its own reading."""
+    ) -> tuple[float | None, str]:
+        """Solve a core, from what is known; how far it is from the bound, relative, in its own reading, and how it ended."""
         core = SlotCore(self.program, kept, cells)
         if known is not None:
             core.begin(*known)
@@ -187,14 +187,14 @@ class _Slots:
         left = None if self.stop.seconds is None else max(LEAST_S, CORE_SHARE * self.spare.left_s())
         gap = (GAP if self.stop.gap is None else self.stop.gap) / 2
         task = SolverSettings(seconds=left, gap=gap, threads=1, start=known is not None, options={"mip_max_nodes": NODES})
-        x = backend("highs").solve(core, form, task, self.monitor.of_part(1)).x
-        if x is None or self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
-            return None
-        form.store(x)
+        outcome = backend("highs").solve(core, form, task, self.monitor.of_part(1))
+        if outcome.x is None or self.monitor.left_behind:  # nobody waits any more, and what has been found is being judged
+            return None, outcome.termination
+        form.store(outcome.x)
         found = self.program.schedule(*core.chosen())
         if not check(self.instance, found):
             self.take(found)
-        return relative_gap(form.value(x) / form.scale, prices.best.bound)
+        return relative_gap(form.value(outcome.x) / form.scale, prices.best.bound), outcome.termination
 
     def take(self, other: AllocationSchedule) -> None:
         """The one that the referee prefers."""

@@ -177,7 +177,8 @@ class SlotPrices:
         self.raise_further(hope, monitor, goes_on)
 
     def raise_further(self, hope: float, monitor: Monitor, goes_on: Callable[[], bool]) -> None:
-        """Raise the bound from where it is, by so much at most."""
+        """Raise the bound from where it is; `hope` is what there may be to gain."""
+        self.mixed = None
         self._raise(hope, monitor, goes_on)
         if self.mixed is None and goes_on():
             self._mixes(monitor)
@@ -218,7 +219,7 @@ class SlotPrices:
 
     def _exactly(self, share: float, monitor: Monitor, goes_on: Callable[[], bool]) -> None:
         """By linear programs, with prices at most so far from the best, as a share of them."""
-        self.kept = self._near(max(OPEN, len(self.program.jobs) // SHARE))
+        self.kept |= self._near(max(OPEN, len(self.program.jobs) // SHARE))
         size = np.abs(self.best.prices)
         reach = share * np.maximum(size, float(size.mean()) or 1.0)
         silent = 0
