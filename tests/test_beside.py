@@ -38,7 +38,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_it_finds_comes_back() -> None:
-    with beside(Decomposition(), call(8.0), None) as working:
+    with beside(Decomposition(), call(90.0), None) as working:
         assert working is not None
         found = working.result(lambda: None)
     assert found is not None
@@ -80,7 +80,7 @@ def test_ctrl_c_keeps_what_it_has() -> None:
 
 def test_a_mate_that_waits_hears_no_ctrl_c() -> None:
     """It has answered, and would die of it with a traceback."""
-    with beside(Decomposition(), call(8.0), None) as working:
+    with beside(Decomposition(), call(90.0), None) as working:
         assert working is not None
         assert working.result(lambda: None) is not None
         working.stop()
