@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import deque
 from dataclasses import dataclass, field
 
 from optsched.stop import Clock
@@ -21,11 +21,14 @@ class Moving:
 
     clock: Clock
     limit_s: float
-    _seen: list[tuple[float, float]] = field(default_factory=list)
+    _seen: deque[tuple[float, float]] = field(default_factory=deque)  # the last from before that tenth, and what came since
 
     def __call__(self, bound: float) -> bool:
         """Whether it has moved by a hundredth of itself in the last tenth of the limit, or is not known for as long."""
         now_s = self.clock.elapsed_s()
+        since_s = now_s - WHILE * self.limit_s
         self._seen.append((now_s, bound))
-        before = next((then for at_s, then in reversed(self._seen) if at_s <= now_s - WHILE * self.limit_s), math.inf)
-        return abs(bound - before) > MUCH * abs(bound)
+        while len(self._seen) > 1 and self._seen[1][0] <= since_s:
+            self._seen.popleft()
+        at_s, before = self._seen[0]
+        return at_s > since_s or abs(bound - before) > MUCH * abs(bound)

@@ -21,6 +21,7 @@ from optsched.schedules.allocation import AllocationSchedule
 from optsched.solvers import linear_form
 from optsched.starts import best_start
 from optsched.stop import Clock, Stop
+from tests.decomposition.test_time import Late
 
 SLIGHT = 1e-6
 
@@ -44,18 +45,9 @@ def test_a_core_begins_from_a_schedule(seed: int) -> None:
     assert form.value(point) / form.scale >= evaluate(instance, schedule).objective * (1 - SLIGHT)
 
 
-class Set:
-    """A clock that somebody sets."""
-
-    now_s = 0.0
-
-    def elapsed_s(self) -> float:
-        return self.now_s
-
-
 def test_prices_go_on_while_the_bound_rises(monkeypatch: pytest.MonkeyPatch) -> None:
     instance = wide_nodes(4)
-    clock: Any = Set()
+    clock: Any = Late()
     schedule = best_start(instance, None, None)
     assert isinstance(schedule, AllocationSchedule)
     run = _Slots(instance, schedule, Stop(seconds=100.0), Monitor(clock, 1))

@@ -65,7 +65,7 @@ def test_what_nodes_cost() -> None:
 
 def test_a_job_of_a_whole_node_waits_for_one() -> None:
     """Two nodes of four GPUs, three jobs that want three: the third has no node, though two GPUs are free."""
-    instance = alike(2, (1.0,) * 4, [(1.0, (None, None, 10.0, None))] * 3)
+    instance = alike(2, (1.0,) * 4, [(0.0, 1.0, 1.0, (None, None, 10.0, None))] * 3)
     cost = played(instance, RULES[:1])
     late = 9.0 + 9.0 + 19.0
     assert cost.tolist() == pytest.approx([late + 3 * 10.0 / 3600])
@@ -89,7 +89,7 @@ def test_lanes_that_go_on_as_one_cost_what_each_would(monkeypatch: pytest.Monkey
 
 def test_rules_go_by_what_is_told_and_pay_for_what_is() -> None:
     """One GPU, who is told to be shorter goes first: 10 and 15 s late where that takes ten times as long, else 5 and 6."""
-    instance = alike(1, (0.0,), [(0.0, (1.0,)), (0.0, (5.0,))])
+    instance = alike(1, (0.0,), [(0.0, 0.0, 1.0, (1.0,)), (0.0, 0.0, 1.0, (5.0,))])
     cluster, known = alone(instance)
     ahead = known.taken(np.zeros(2, dtype=int)).surprising(np.array([[1.0, 1.0], [10.0, 1.0]]), np.ones((2, 2)))
     lanes = Playout(cluster, ahead, 0.0, waiting(instance), [Bidding(0.0, 1.0, 1.0)] * 2, np.arange(2))
@@ -121,8 +121,10 @@ def two_nodes(*times: dict[str, tuple[float | None, ...]]) -> AllocationInstance
     )
 
 
-def alike(nodes: int, costs: tuple[float, ...], jobs: list[tuple[float, tuple[float | None, ...]]]) -> AllocationInstance:
-    """Nodes of one type, EUR an hour by GPUs in use; jobs that are due then, and their times by GPUs."""
+def alike(
+    nodes: int, costs: tuple[float, ...], jobs: list[tuple[float, float, float, tuple[float | None, ...]]]
+) -> AllocationInstance:
+    """Nodes of one type, EUR an hour by GPUs in use; of jobs when they come and are due, EUR a second late, times by GPUs."""
     return AllocationInstance(
         name="alike",
         currency="EUR",
@@ -132,8 +134,8 @@ def alike(nodes: int, costs: tuple[float, ...], jobs: list[tuple[float, tuple[fl
         gpu_types={"A": GpuType(node_cost_per_h=costs)},
         nodes=tuple(Node(id=f"n{i}", gpu_type="A", gpus=len(costs)) for i in range(nodes)),
         jobs=tuple(
-            Job(id=f"j{i}", submit_s=0.0, due_s=due_s, weight_per_s=1.0, time_s={"A": times})
-            for i, (due_s, times) in enumerate(jobs)
+            Job(id=f"j{i}", submit_s=submit, due_s=due, weight_per_s=weight, time_s={"A": times})
+            for i, (submit, due, weight, times) in enumerate(jobs)
         ),
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from optsched.errors import OptschedError
 from optsched.heuristics.allocation.priced import priced_dispatch
-from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
+from optsched.instances.allocation import AllocationInstance
 from optsched.instances.base import Floats
 from optsched.instances.events import Estimate, Events, laid_over
 from optsched.instances.generators import andreas, osdec
@@ -24,6 +24,7 @@ from optsched.rolling.allocation.simulator import AllocationSimulator
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings
 from optsched.schedules.allocation import Assignment
+from tests.rolling.test_packing import alike
 
 
 def one_node(seed: int, cost_s: float = 0.0) -> AllocationInstance:
@@ -73,7 +74,7 @@ def test_a_lane_is_the_simulator(seed: int, rules: tuple[Bidding, ...], cost_s: 
 
 def test_who_is_wary_takes_a_faster_way() -> None:
     """Due in two hours: an hour and a half on one GPU, an hour on two, which cost more. Twice as long it would be late."""
-    instance = rising(1, (1.0, 2.0), [(0.0, 7200.0, 1.0, (5400.0, 3600.0))])
+    instance = alike(1, (1.0, 2.0), [(0.0, 7200.0, 1.0, (5400.0, 3600.0))])
     for caution, gpus in ((1.0, 1), (2.0, 2)):
         decision = priced_dispatch(instance, bidding=Bidding(0.0, caution=caution))
         assert [a.gpus for a in decision.assignments] == [gpus]
@@ -169,35 +170,16 @@ def test_a_history_tells_what_to_expect() -> None:
         Portfolio(Settings(history=osdec(1, seed=0)))
 
 
-def rising(
-    nodes: int, costs: tuple[float, float], jobs: list[tuple[float, float, float, tuple[float, float]]]
-) -> AllocationInstance:
-    """Nodes of two GPUs, of which the second costs more than the first."""
-    return AllocationInstance(
-        name="x",
-        currency="EUR",
-        now_s=0.0,
-        scheduling_interval_s=300.0,
-        postponement_penalty=100.0,
-        gpu_types={"t": GpuType(node_cost_per_h=costs)},
-        nodes=tuple(Node(id=f"n{i}", gpu_type="t", gpus=2) for i in range(nodes)),
-        jobs=tuple(
-            Job(id=f"j{i}", submit_s=submit, due_s=due, weight_per_s=weight, time_s={"t": times})
-            for i, (submit, due, weight, times) in enumerate(jobs)
-        ),
-    )
-
-
 def test_jobs_share_no_node_that_costs_more_than_two() -> None:
     """An hour on a GPU of each node at 1 EUR; both on one node cost 9 EUR."""
-    instance = rising(2, (1.0, 9.0), [(0.0, 9e4, 1e-4, (3600.0, 3000.0))] * 2)
+    instance = alike(2, (1.0, 9.0), [(0.0, 9e4, 1e-4, (3600.0, 3000.0))] * 2)
     assert replay(instance, "rolling").objective == pytest.approx(2.0)
 
 
 def test_one_after_the_other_where_sharing_is_dear() -> None:
     """Nobody is in a hurry: the node costs 1 EUR an hour for one job at a time, side by side 5 EUR."""
     jobs = [(350.0, 8600.0, 0.0, (5400.0, 3000.0)), (475.0, 5500.0, 0.0, (3600.0, 2300.0))]
-    found = replay(rising(1, (1.0, 5.0), jobs), "rolling")
+    found = replay(alike(1, (1.0, 5.0), jobs), "rolling")
     assert found.objective == pytest.approx((5400 + 3600) / 3600)
 
 

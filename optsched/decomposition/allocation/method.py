@@ -125,13 +125,13 @@ class _Slots:
     def _early(self) -> Callable[[], bool]:
         """Whether prices are worth their time before there has been a core, asked again and again."""
         clock, limit = self.monitor.clock, self.stop.seconds
-        moving = None if limit is None else Moving(clock, limit)
+        if limit is None:
+            return lambda: True
+        moving = Moving(clock, limit)
 
         def early() -> bool:
             bound = self.bound()
-            if limit is None or moving is None or bound is None:
-                return True
-            return clock.elapsed_s() < (MOVING_SHARE if moving(bound) else PRICE_SHARE) * limit
+            return bound is None or clock.elapsed_s() < (MOVING_SHARE if moving(bound) else PRICE_SHARE) * limit
 
         return early
 

@@ -159,9 +159,8 @@ class Durations:
             elif job in away:
                 self.running[job] = run.model_copy(update={"seen": False})
             elif run.seen and watched:
-                passed = min(
-                    passed, corrected(1.0, before.get(job, 0.0))
-                )  # it may have ended before there was anything to decide
+                most = corrected(1.0, before.get(job, 0.0))  # it may have ended before there was anything to decide
+                passed = min(passed, most)
                 self.ended.append((size(came[job]), max(passed, NEAR)))
 
     def decided(
