@@ -94,15 +94,20 @@ class Working:
         return self.found
 
 
-@contextmanager
-def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result | None) -> Iterator[Working | None]:
-    """The method at work until the call's time is over, or None where there is no core, or no time, for it.
+def cores_beside(method: Method[Any] | None, call: Call[Any]) -> int:
+    """How many cores a method may have beside another one, for the time that is left to a call.
 
     Only one that says how many `threads` it may have is told to leave one alone.
     """
-    left, worth = call.left(), mates_worth(call.within, call.clock, 0)
+    return mates_worth(call.within, call.clock, 0) if hasattr(method, "threads") else 0
+
+
+@contextmanager
+def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result | None) -> Iterator[Working | None]:
+    """The method at work until the call's time is over, or None where there is no core, or no time, for it."""
+    left, worth = call.left(), cores_beside(method, call)
     threaded: Any = method
-    if left is None or not worth or not hasattr(threaded, "threads"):
+    if left is None or not worth:
         yield None
         return
     own = replace(threaded, threads=worth)

@@ -81,5 +81,5 @@ class Exact(BaseMethod[Instance]):
             packages=("pyomo", *solver.packages),
             timings=run.timings,
             monitor=run.monitor,
-            message="; ".join(dict.fromkeys([*filter(None, [outcome.message]), *run.said])) or None,
+            message="; ".join(dict.fromkeys([*filter(None, [outcome.message]), *run.told(outcome)])) or None,
         )

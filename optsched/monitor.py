@@ -93,7 +93,7 @@ class Monitor:
 
     def bounded(self, bound: float) -> None:
         """A dual bound was proven."""
-        if not np.isfinite(bound) or abs(bound) >= 1e20:  # solvers' words for "none yet"
+        if not np.isfinite(bound):  # a solver's word for "none yet"
             return
         self.raised((bound - self.overlooked) / self.scale)
 

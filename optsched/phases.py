@@ -69,6 +69,13 @@ class Phases:
         """What has been proven, in the instance's sense."""
         return None if self._proven is None else self.sign * self._proven
 
+    def told(self, outcome: SolverResult) -> list[str]:
+        """What a reader of the result should know: at the least, why the solver's optimum is not called one."""
+        ended = outcome.termination == "optimal" or (outcome.termination == "gap_limit" and not self.stop.gap)
+        unproven = ended and self._proven is not None and not self._closed()
+        why = f"{self.solver.name} ended, and what is left is less than its tolerances tell"
+        return self.said or ([why] if unproven else [])
+
     def __call__(self, task: SolverSettings, progress: Report | None) -> SolverResult:
         """Build, translate and solve, all of it watched: neither may outlast the time limit."""
         self.monitor = monitor = Monitor(self.clock, self.sign, progress)
@@ -168,8 +175,10 @@ class Phases:
         if differs(claimed, judged) and self._given is not None:
             model.encode(found)
             self._agrees_with_referee(self._given, found, found)
-            figures = f"{self.sign * claimed:.9g} where the referee says {self.sign * judged:.9g}"
-            self.said.append(f"{solver} says {figures}: its tolerances do not carry these numbers")
+            lost = form is None or form.violation(outcome.x) > SATISFIED
+            if lost or claimed < judged:  # a point that fits and costs less as a schedule is one that was not tight
+                figures = f"{self.sign * claimed:.9g} where the referee says {self.sign * judged:.9g}"
+                self.said.append(f"{solver} says {figures}: its tolerances do not carry these numbers")
         self._take(found, judged)
 
     def _settle(self, outcome: SolverResult) -> None:

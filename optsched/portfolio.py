@@ -7,7 +7,9 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from optsched.beside import Enough, Working, beside
+import numpy as np
+
+from optsched.beside import Enough, Working, beside, cores_beside
 from optsched.certificate import relative_gap
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 TASTE_S, TASTE_SHARE = 1.0, 0.05  # for either at first, and of the limit: what one closes at once the other may not in minutes
 TASTED_S = 10.0  # limit from which on they are tried like that: of less they would have hardly enough to begin
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact then: most instances need no more
-SECOND_SHARE = 0.5  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
-SMALL_SHARE = 0.15  # the same where exact nearly always finishes: it needs the time, and not much of a start
+SMALL_SHARE = 0.15  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
+SECOND_SHARE = 0.5  # the same where exact hardly finishes: it needs a start more than the time
 PER_JOB_S = 1e-4  # with less, the size is not even estimated: that takes time from the greedy start
 PERHAPS = 8.0  # load up to which exact may still improve on it
 SETTLED = 1e-6  # gap of a part that ended by itself: what is left is rounding
@@ -93,13 +95,17 @@ class Auto(BaseMethod[Instance]):
                 run.part("exact", Exact(), taste, "exact")
                 if run.asks("decomposition"):
                     run.part("decomposition", decomposition(), taste, "the decomposition")
-                if run.asks("exact") and run.asks("decomposition"):
+                if run.asks("exact") and cores_beside(decomposition(), call):
+                    run.parts_beside("exact", Exact(), "exact from there", "decomposition", decomposition())
+                elif run.asks("exact") and run.asks("decomposition"):
                     run.part("exact", Exact(), first, "exact from there")
         if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
             left = call.left()
             share = None
-            if left is not None and may and run.asks("exact") and not getattr(decomposition, "ends_itself", False):
-                share = left * (SMALL_SHARE if load <= 1.0 else SECOND_SHARE)
+            if run.nearly:
+                share = taste
+            elif left is not None and may and run.asks("exact") and not getattr(decomposition, "ends_itself", False):
+                share = left * _share(load)
             run.part(
                 "decomposition",
                 decomposition(),
@@ -110,6 +116,11 @@ class Auto(BaseMethod[Instance]):
             why = "exact from there" if call.left() is not None else f"exact from there, {ENDS}"
             run.parts_beside("exact", Exact(), why, "decomposition", decomposition())
         return run.found()
+
+
+def _share(load: float) -> float:
+    """What a decomposition has of the time before exact: the more, the less likely that exact finishes."""
+    return float(np.interp(load, (1.0, PERHAPS), (SMALL_SHARE, SECOND_SHARE)))
 
 
 def _early(call: Call[Instance], seconds: float, share: float) -> float:
@@ -126,6 +137,7 @@ class _Run:
         self.best: Result | None = None  # by its schedule
         self.bounding: Result | None = None  # by its bound
         self.last: Result | None = None
+        self.ended: Result | None = None  # the last part that ended by itself
         self.done: set[str] = set()  # parts that have done all that they can
         self.said: list[str] = []
         self.refused: dict[str, str] = {}  # why, by part
@@ -142,6 +154,12 @@ class _Run:
         """Whether there is something left to prove, and time for it."""
         left = self.call.left()
         return not self._settled() and not self._stopped() and (left is None or left > LEAST_S)
+
+    @property
+    def nearly(self) -> bool:
+        """Whether a part has ended by itself, and left nothing but rounding."""
+        gap = self._gap()
+        return bool(self.done) and gap is not None and gap <= SETTLED
 
     def asks(self, name: str) -> bool:
         """Whether a part may still bring something."""
@@ -202,6 +220,7 @@ class _Run:
         self.last = result
         if result.termination not in ("time_limit", "interrupted"):
             self.done.add(name)
+            self.ended = result
         self.prices = result.shadow_prices or self.prices
         if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
             self.best = result
@@ -215,7 +234,8 @@ class _Run:
                 best_start(self.call.instance, self.call.given, self.call.left()), "completed", message=self._message()
             )
         assert self.last is not None
-        ended = "interrupted" if self.interrupted else self.last.termination
+        last = self.ended if self.nearly and self.ended is not None and self.last.termination == "time_limit" else self.last
+        ended = "interrupted" if self.interrupted else last.termination
         if self._closed():
             ended = "optimal" if (self._gap() or 0.0) <= 0.0 else "gap_limit"
         return Found(
@@ -253,9 +273,9 @@ class _Run:
 
     def _settled(self) -> bool:
         """Whether nothing is left to prove."""
-        gap = self._gap()
-        rounding = bool(self.done) and gap is not None and gap <= SETTLED
-        return rounding or self._closed() or (self.last is not None and self.last.termination == "infeasible")
+        tried = {part["method"] for part in self.parts}  # what exact alone leaves a decomposition may close
+        nearly = self.nearly and tried != {"exact"}
+        return nearly or self._closed() or (self.last is not None and self.last.termination == "infeasible")
 
     def _closed_beside(self) -> bool:
         """Whether what has come back from beside leaves nothing to do."""

@@ -133,6 +133,8 @@ def judge(raw: Json, instance: Any, best: enumerate_exact.Best, result: Any) -> 
         yield f"bound {result.bound!r} beyond the optimum {float(best.value)!r}"
     if result.objective is not None and sign * (best.value - Fraction(result.objective)) > allowed + best.slack:
         yield f"objective {result.objective!r} better than the optimum {float(best.value)!r}"
+    if (result.method, result.termination, result.message) == ("exact", "completed", None) and not result.options.get("gap"):
+        yield "ended without a proof, and no word why"
     if result.solution == "optimal" and sign * (Fraction(result.objective) - best.value) > allowed:
         yield f"'optimal' {result.objective!r}, the optimum is {float(best.value)!r}"
 

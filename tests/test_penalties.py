@@ -105,6 +105,36 @@ def test_no_schedule_exceeds_a_bound_in_short(family: str, penalty: float) -> No
     attack(MAKERS[family](1, penalty, 12), 1.0)
 
 
+@pytest.mark.parametrize("penalty", [1.0, 1e6, 1e12, 1e15])
+def test_a_penalty_of_delay_becomes_the_constraint_that_it_stands_for(penalty: float) -> None:
+    """One job of 50 NCU, which fits from slot 2 on, when it is not late yet; left undone it would cost 600, run 210."""
+    fields: dict[str, Any] = {"slot_s": 21600, "capacity_ncu": 100, "idle_kw": 10, "kw_per_ncu": 1, "daily_fraction": 0.5}
+    instance = make(
+        "vcc",
+        carbon_kg_per_kwh=[0.5, 0.2, 0.0, 0.7],
+        inflexible_ncu=[30.0, 64.0, 0.0, 30.0],
+        delay_limit_slots=1,
+        delay_penalty_per_ncu_h=penalty,
+        unfinished_penalty_per_ncu_h=1.0,
+        jobs=[{"id": "j0", "submitted": 1, "duration": 2, "ncu": 50.0}],
+        **fields,
+    )
+    result = optsched.solve(instance, "exact")
+    assert (result.solution, result.components["delay"]) == ("optimal", 0.0)
+    assert result.objective == pytest.approx(6 * (0.5 * 40 + 0.2 * 74 + 0.0 * 60 + 0.7 * 90))
+
+
+def test_a_cost_that_nobody_can_avoid_hides_no_bound() -> None:
+    """What can run nowhere is postponed for 1e15 EUR, in units in which solvers tell 1e20 from no bound at all."""
+    kinds = {"A": {"node_cost_per_h": [1.0]}, "B": {"node_cost_per_h": [1.0]}}
+    job = {"submit_s": 0, "due_s": 1.0, "weight_per_s": 1e6}
+    jobs = [{"id": "a", **job, "time_s": {"A": [1.0]}}, {"id": "b", **job, "time_s": {"B": [1.0]}, "due_s": 9.0}]
+    fields = {"currency": "EUR", "now_s": 0, "scheduling_interval_s": 1e9, "gpu_types": kinds, "postponement_penalty": 1}
+    instance = make("allocation", nodes=[{"id": "n", "gpu_type": "B", "gpus": 1}], jobs=jobs, **fields)
+    for method in ("exact", "decomposition", "auto"):
+        assert optsched.solve(instance, method).solution == "optimal"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("family", MAKERS)
 @pytest.mark.parametrize("penalty", parts(PENALTIES, in_ci=2))

@@ -110,10 +110,17 @@ def test_a_bound_that_closes_the_gap_of_another_part_ends_it(run: Any) -> None:
 
 
 def test_a_part_that_has_ended_by_itself_is_not_asked_again(run: Any) -> None:
-    """Exact with a gap of rounding: nothing follows. With an open one: the decomposition, and exact never again."""
-    result, calls = run([(OPTIMUM.schedule, OPTIMUM.objective * (1 + 1e-8), "completed")])
-    assert len(calls) == 1
+    """Exact with a gap of rounding: the decomposition for a moment. With an open one: for long, and exact never again."""
+    nearly = OPTIMUM.objective * (1 + 1e-8)
+    result, calls = run([(OPTIMUM.schedule, nearly, "completed"), (OPTIMUM.schedule, FAR, "time_limit")])
+    assert [name for name, _, _ in calls] == ["exact", "decomposition"]
+    assert calls[1][2] == pytest.approx(1.0, abs=0.1)
     assert result.termination == "completed"
+    result, calls = run([(OPTIMUM.schedule, nearly, "completed"), (EMPTY, OPTIMUM.objective, "completed")], seconds=4.0)
+    assert (len(calls), result.solution) == (2, "optimal")
+    assert calls[1][2] == pytest.approx(0.2, abs=0.05)
+    _, calls = run([(OPTIMUM.schedule, nearly, "completed")], load=3)
+    assert [name for name, _, _ in calls] == ["decomposition"]
     _, calls = run([(GREEDY.schedule, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])
     assert [name for name, _, _ in calls] == ["exact", "decomposition", "decomposition"]
     _, calls = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "completed"), (EMPTY, FAR, "time_limit"), *LATE])

@@ -218,7 +218,7 @@ def _outcome(highs: _Highs, form: LinearForm, monitor: Monitor) -> SolverResult:
     objective = info.objective_function_value if feasible else None
     duals = None
     if mip:
-        bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) and abs(info.mip_dual_bound) < 1e20 else None
+        bound = info.mip_dual_bound if np.isfinite(info.mip_dual_bound) else None
     else:
         duals = np.array(highs.getSolution().row_dual, dtype=float) if status == words.kOptimal else None
         bound = None if duals is None else dual_bound(form, duals)

@@ -247,6 +247,17 @@ def test_dates_of_another_format_and_numbers(tmp_path: Path) -> None:
     assert [(j["submitted"], j["duration"]) for j in instance.to_json()["jobs"]] == [(1, 4), (4, 2)]
 
 
+@pytest.mark.parametrize("format_", ["%Q", "%", "%Y %Y"])
+def test_a_format_that_is_none_gets_one_line(tmp_path: Path, format_: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("when,long\n05.01.2026 08:00,2\n")
+    words = ["--to", "deferrable", "--map", "submit=when", "--map", "duration=long", "--time-format", format_]
+    done = run("import", "csv", path, *words, "-o", tmp_path / "x.json")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert f"--time-format {format_!r}: " in done.stderr
+    assert not (tmp_path / "x.json").exists()
+
+
 def philly(tmp_path: Path, outlier: bool) -> Path:
     """A trace of 30 jobs within a day, and perhaps one a month before."""
     path = tmp_path / "p.csv"

@@ -128,7 +128,10 @@ class Columns:
         return self._midnight or None
 
     def _formatted(self, column: str, raw: pd.Series) -> Floats:
-        stamps = pd.to_datetime(raw, format=self.time_format, errors="coerce", utc=True)
+        try:
+            stamps = pd.to_datetime(raw, format=self.time_format, errors="coerce", utc=True)
+        except (ValueError, re.error) as error:  # what each row lacks is told below
+            raise OptschedError(f"--time-format {self.time_format!r}: {error}; e.g. '%Y-%m-%d %H:%M:%S'") from None
         whole = stamps.dt.tz_localize(None).to_numpy().astype("datetime64[s]")
         known = ~np.isnat(whole) & (whole > FIRST_DAY) & (whole < LAST_DAY)
         self.table.fault(~known, column, f"expected a date and time like {self.time_format}")

@@ -10,7 +10,7 @@ import pyomo.core as pyo
 from optsched.instances.base import Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Expression, Model
-from optsched.problems.vcc import Staircase, from_schedule, lateness, round_down_to_feasible
+from optsched.problems.vcc import Staircase, from_schedule, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
 NEAR = 1e-5  # of the capacity: a sum that close to a limit is left to `refine`, since solvers see no such difference
@@ -87,30 +87,35 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         m.objective = pyo.Objective(expr=cost)
 
     def _waiting(self) -> Expression:
-        """What is not done, and delay: costs of not having begun, in columns of their own, so that no large ones cancel."""
+        """What is not done, a cost of not having begun, and delay, one of beginning late.
+
+        In columns of their own whose costs are not negative: no large ones cancel, and one that costs too much is cut off.
+        """
         instance, m, slots = self.instance, self.pyomo, self.instance.horizon
         undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
         jobs = zip(instance.columns.ncu.tolist(), instance.columns.duration.tolist(), instance.due.tolist(), strict=True)
-        priced: dict[tuple[int, int], float] = {}
+        waits, delays = dict[tuple[int, int], float](), dict[tuple[int, int], float]()
         constant = 0.0
         for i, (ncu, duration, due) in enumerate(jobs):
             # of its last slots, as many as it is long, each in which it has not begun is one that it lacks
             constant += undone * ncu * max(0, duration - slots)
             for t in range(max(0, slots - duration), slots):
                 if (i, t) in m.begun:
-                    priced[i, t] = undone * ncu
+                    waits[i, t] = undone * ncu
                 else:
                     constant += undone * ncu
-            for t in range(slots):
-                charge = late * ncu * lateness(t, due, slots)
-                if (i, t) in m.begun:
-                    priced[i, t] = priced.get((i, t), 0.0) - charge
-                constant += charge if (i, t) in m.begun else 0.0
-        m.waits = pyo.Var([key for key, price in priced.items() if price or not self.prunes], bounds=(0, 1))
-        self.implied_integers += list(m.waits.values())
+            delays |= {(i, t): late * ncu * (t - due) for t in range(due + 1, slots) if (i, t) in m.begun}
+        m.waits, m.delays = (
+            pyo.Var([key for key, price in priced.items() if price or not self.prunes], bounds=(0, 1))
+            for priced in (waits, delays)
+        )
+        self.implied_integers += [*m.waits.values(), *m.delays.values()]
         for key, variable in m.waits.items():
             self._row(m.begun[key] + variable, 1, 1)
-        return instance.slot_h * (sum(priced[key] * variable for key, variable in m.waits.items()) + constant)
+        for (i, t), variable in m.delays.items():
+            self._row(m.begun[i, t] - self._begun(i, t - 1) - variable, 0, 0)
+        paid = [price[key] * variable for price, own in ((waits, m.waits), (delays, m.delays)) for key, variable in own.items()]
+        return instance.slot_h * (sum(paid) + constant)
 
     def _row(self, expression: Expression, low: float | None, high: float | None) -> None:
         if not isinstance(expression, (int, float)):
@@ -125,6 +130,8 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
             variable.set_value(int(stairs.started[t] > i), skip_validation=True)
         for (i, t), variable in m.waits.items():
             variable.set_value(int(stairs.started[t] <= i), skip_validation=True)
+        for (i, t), variable in m.delays.items():
+            variable.set_value(int(stairs.started[t] > i and (t == 0 or stairs.started[t - 1] <= i)), skip_validation=True)
         free = stairs.empty | stairs.blocked
         cap = np.where(free, 1.0, np.asarray(stairs.wanted / size, dtype=float))
         begins = np.diff(stairs.started, prepend=0) > 0
