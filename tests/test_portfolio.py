@@ -179,6 +179,15 @@ def test_what_is_found_beside_exact_counts(run: Any, working: Working) -> None:
     assert [part["method"] for part in result.options["parts"]] == ["decomposition", "exact", "decomposition"]
 
 
+def test_with_cores_exact_begins_once_for_all_the_time(run: Any, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portfolio, "cores_beside", lambda method, call: 1)
+    tasted: list[Any] = [(EMPTY, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
+    result, calls = run([*tasted, (EMPTY, OPTIMUM.objective, "time_limit")])
+    assert [(name, given) for name, given, _ in calls] == [("exact", None), ("decomposition", 0.0), ("exact", GREEDY.objective)]
+    assert calls[-1][2] == pytest.approx(100.0, rel=0.1)
+    assert (result.solution, working.heard) == ("optimal", ["result"])
+
+
 @pytest.mark.parametrize("ended", ["optimal", "completed"])
 def test_nobody_waits_for_it_where_exact_has_ended_by_itself(ended: str, run: Any, working: Working) -> None:
     bound = OPTIMUM.objective * (1.0 if ended == "optimal" else 1.001)
@@ -229,7 +238,10 @@ def test_what_has_ended_by_itself_is_not_begun_beside_exact(run: Any, working: W
 
 def test_larger_models_begin_with_the_decomposition(run: Any) -> None:
     answers = [(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, FAR, "time_limit")]
-    assert [name for name, _, _ in run(answers, load=3)[1]] == ["decomposition", "exact"]
+    for load, share in ((3, 25.0), (8, 50.0)):
+        _, calls = run(answers, load=load)
+        assert [name for name, _, _ in calls] == ["decomposition", "exact"]
+        assert calls[0][2] == pytest.approx(share, rel=0.1)
     _, calls = run(answers, load=30)
     assert [name for name, _, _ in calls] == ["decomposition"]
     assert calls[0][2] == pytest.approx(100.0, rel=0.1)
