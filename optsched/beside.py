@@ -94,20 +94,15 @@ class Working:
         return self.found
 
 
-def cores_beside(method: Method[Any] | None, call: Call[Any]) -> int:
-    """How many cores a method may have beside another one, for the time that is left to a call.
+@contextmanager
+def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result | None) -> Iterator[Working | None]:
+    """The method at work until the call's time is over, or None where there is no core, no time or no process for it.
 
     Only one that says how many `threads` it may have is told to leave one alone.
     """
-    return mates_worth(call.within, call.clock, 0) if hasattr(method, "threads") else 0
-
-
-@contextmanager
-def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result | None) -> Iterator[Working | None]:
-    """The method at work until the call's time is over, or None where there is no core, or no time, for it."""
-    left, worth = call.left(), cores_beside(method, call)
+    left, worth = call.left(), mates_worth(call.within, call.clock, 0)
     threaded: Any = method
-    if left is None or not worth:
+    if left is None or not worth or not hasattr(threaded, "threads"):
         yield None
         return
     own = replace(threaded, threads=worth)
@@ -115,6 +110,6 @@ def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result
     mate = Mate(Beside, own, (call.instance, call.stop, call.seed, start), time.monotonic() + left)
     try:
         mate.ask()
-        yield Working(mate, left, GRACE_S + ON_ITS_WAY_S + judged)
+        yield None if mate.dead else Working(mate, left, GRACE_S + ON_ITS_WAY_S + judged)
     finally:
         mate.close()

@@ -92,8 +92,8 @@ class Monitor:
                 self._note()
 
     def bounded(self, bound: float) -> None:
-        """A dual bound was proven."""
-        if not np.isfinite(bound):  # a solver's word for "none yet"
+        """A dual bound was proven, or none yet: not finite. Backends keep other words for that (1e20) to themselves."""
+        if not np.isfinite(bound):
             return
         self.raised((bound - self.overlooked) / self.scale)
 

@@ -72,9 +72,11 @@ class Phases:
     def told(self, outcome: SolverResult) -> list[str]:
         """What a reader of the result should know: at the least, why the solver's optimum is not called one."""
         ended = outcome.termination == "optimal" or (outcome.termination == "gap_limit" and not self.stop.gap)
-        unproven = ended and self._proven is not None and not self._closed()
-        why = f"{self.solver.name} ended, and what is left is less than its tolerances tell"
-        return self.said or ([why] if unproven else [])
+        if self.said or not ended or self._proven is None or self._closed():
+            return self.said
+        left, told = abs(self.objective - self._proven), TOLERANCE * abs(self.objective) + self._trying.overlooked
+        why = "what is left is less than its tolerances tell" if left <= 2 * told else "with a gap that nobody asked for"
+        return [f"{self.solver.name} ended, {why}"]
 
     def __call__(self, task: SolverSettings, progress: Report | None) -> SolverResult:
         """Build, translate and solve, all of it watched: neither may outlast the time limit."""

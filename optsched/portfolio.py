@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from optsched.beside import Enough, Working, beside, cores_beside
+from optsched.beside import Enough, Working, beside
 from optsched.certificate import relative_gap
 from optsched.errors import OptschedError
 from optsched.exact import Exact
@@ -89,16 +89,14 @@ class Auto(BaseMethod[Instance]):
         if family.has_formulations and load <= 1.0:
             if decomposition is None:
                 run.part("exact", Exact(), None, "exact")
-            elif call.until is not None and call.until < TASTED_S:
+            elif call.stop.seconds is not None and call.stop.seconds < TASTED_S:
                 run.part("exact", Exact(), first, "exact")
             else:
                 run.part("exact", Exact(), taste, "exact")
                 if run.asks("decomposition"):
                     run.part("decomposition", decomposition(), taste, "the decomposition")
-                if run.asks("exact") and cores_beside(decomposition(), call):
-                    run.parts_beside("exact", Exact(), "exact from there", "decomposition", decomposition())
-                elif run.asks("exact") and run.asks("decomposition"):
-                    run.part("exact", Exact(), first, "exact from there")
+                if run.asks("exact") and run.asks("decomposition"):
+                    run.parts_beside("exact", Exact(), "exact from there", "decomposition", decomposition(), first)
         if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
             left = call.left()
             share = None
@@ -114,7 +112,7 @@ class Auto(BaseMethod[Instance]):
             )
         if decomposition is not None and may and run.asks("exact"):
             why = "exact from there" if call.left() is not None else f"exact from there, {ENDS}"
-            run.parts_beside("exact", Exact(), why, "decomposition", decomposition())
+            run.parts_beside("exact", Exact(), why, "decomposition", decomposition(), None)
         return run.found()
 
 
@@ -137,7 +135,8 @@ class _Run:
         self.best: Result | None = None  # by its schedule
         self.bounding: Result | None = None  # by its bound
         self.last: Result | None = None
-        self.ended: Result | None = None  # the last part that ended by itself
+        self.through = False  # whether a part has ended by itself, and not for an error
+        self.rounded: Result | None = None  # of exact, which ended by itself and left nothing but rounding
         self.done: set[str] = set()  # parts that have done all that they can
         self.said: list[str] = []
         self.refused: dict[str, str] = {}  # why, by part
@@ -159,7 +158,7 @@ class _Run:
     def nearly(self) -> bool:
         """Whether a part has ended by itself, and left nothing but rounding."""
         gap = self._gap()
-        return bool(self.done) and gap is not None and gap <= SETTLED
+        return self.through and gap is not None and gap <= SETTLED
 
     def asks(self, name: str) -> bool:
         """Whether a part may still bring something."""
@@ -192,18 +191,21 @@ class _Run:
             if step != "total" and value is not None:
                 self.timings[step] = self.timings.get(step, 0.0) + value
 
-    def parts_beside(self, name: str, method: Method[Instance], why: str, other: str, another: Method[Instance]) -> None:
-        """One method for all the time that is left; where there are cores for it, another one beside it, from there too."""
+    def parts_beside(
+        self, name: str, method: Method[Instance], why: str, other: str, another: Method[Instance], alone_s: float | None
+    ) -> None:
+        """One method for all the time that is left, another one beside it; or, where that cannot be, so many seconds alone."""
         with beside(another if self.asks(other) else None, self.call, self.start) as self.working:
+            working = self.working
             with contextlib.suppress(Enough):
-                self.part(name, method, None, why)
-            working, ended = self.working, self.last
-            if working is None or self._settled() or (name in self.done and ended is not None and ended.termination != "error"):
+                self.part(name, method, alone_s if working is None else None, why)
+            ended = self.last
+            if working is None or self._settled():
                 return
             if self._stopped():
                 working.stop()
             result = working.result(self.monitor.show)
-            self.interrupted |= working.stopped and working.found is None
+            self.interrupted |= working.stopped
             if result is not None:
                 self._take(other, result, f"the {other} beside it")
             if not working.stopped:  # how it ended is how the other one did
@@ -220,12 +222,14 @@ class _Run:
         self.last = result
         if result.termination not in ("time_limit", "interrupted"):
             self.done.add(name)
-            self.ended = result
+            self.through |= result.termination != "error"
         self.prices = result.shadow_prices or self.prices
         if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
             self.best = result
         if result.bound is not None and (self.bounding is None or self._improves(self.bounding.bound, result.bound)):
             self.bounding = result
+        if name == "exact" and name in self.done and self.nearly and result.termination != "error":
+            self.rounded = result
 
     def found(self) -> Found:
         """The best of what the parts have found."""
@@ -234,7 +238,7 @@ class _Run:
                 best_start(self.call.instance, self.call.given, self.call.left()), "completed", message=self._message()
             )
         assert self.last is not None
-        last = self.ended if self.nearly and self.ended is not None and self.last.termination == "time_limit" else self.last
+        last = self.last if self.last.termination != "time_limit" else self.rounded or self.last
         ended = "interrupted" if self.interrupted else last.termination
         if self._closed():
             ended = "optimal" if (self._gap() or 0.0) <= 0.0 else "gap_limit"

@@ -127,6 +127,16 @@ def test_a_part_that_has_ended_by_itself_is_not_asked_again(run: Any) -> None:
     assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
 
 
+@pytest.mark.parametrize(("first", "last"), [("time_limit", "time_limit"), ("error", "time_limit")])
+def test_who_used_up_the_time_or_failed_has_not_ended_by_itself(first: str, last: str, run: Any) -> None:
+    """The schedule is as good as proven, by somebody who did not end by itself."""
+    nearly = (OPTIMUM.schedule, OPTIMUM.objective * (1 + 1e-8), last)
+    result, _ = run(
+        [(EMPTY, FAR, first), (EMPTY, FAR, "completed"), nearly] if first == last else [(EMPTY, FAR, first), *[nearly] * 2]
+    )
+    assert result.termination == "time_limit"
+
+
 def test_a_short_limit_is_not_cut_into_many_parts(run: Any) -> None:
     _, calls = run([(EMPTY, FAR, "time_limit"), *LATE], seconds=4.0)
     assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
@@ -179,20 +189,27 @@ def test_what_is_found_beside_exact_counts(run: Any, working: Working) -> None:
     assert [part["method"] for part in result.options["parts"]] == ["decomposition", "exact", "decomposition"]
 
 
-def test_with_cores_exact_begins_once_for_all_the_time(run: Any, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portfolio, "cores_beside", lambda method, call: 1)
+@pytest.mark.parametrize("seconds", [10.0, 100.0])
+def test_with_cores_exact_begins_once_for_all_the_time(run: Any, working: Working, seconds: float) -> None:
     tasted: list[Any] = [(EMPTY, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
-    result, calls = run([*tasted, (EMPTY, OPTIMUM.objective, "time_limit")])
+    result, calls = run([*tasted, (EMPTY, OPTIMUM.objective, "time_limit")], seconds=seconds)
     assert [(name, given) for name, given, _ in calls] == [("exact", None), ("decomposition", 0.0), ("exact", GREEDY.objective)]
-    assert calls[-1][2] == pytest.approx(100.0, rel=0.1)
+    assert [tasted_s for _, _, tasted_s in calls] == pytest.approx([min(1.0, 0.05 * seconds)] * 2 + [seconds], rel=0.1)
     assert (result.solution, working.heard) == ("optimal", ["result"])
 
 
-@pytest.mark.parametrize("ended", ["optimal", "completed"])
-def test_nobody_waits_for_it_where_exact_has_ended_by_itself(ended: str, run: Any, working: Working) -> None:
-    bound = OPTIMUM.objective * (1.0 if ended == "optimal" else 1.001)
-    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, bound, ended)], load=3)
-    assert (result.termination, working.heard) == (ended, [])
+def test_nobody_waits_for_it_where_exact_has_proven_its_schedule(run: Any, working: Working) -> None:
+    result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (OPTIMUM.schedule, OPTIMUM.objective, "optimal")], load=3)
+    assert (result.termination, working.heard) == ("optimal", [])
+
+
+def test_it_is_waited_for_where_exact_has_ended_with_an_open_gap(run: Any, working: Working) -> None:
+    """And not begun anew in its place."""
+    tasted: list[Any] = [(EMPTY, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
+    working.found = working.found.model_copy(update={"termination": "completed"})
+    result, calls = run([*tasted, (EMPTY, 1.1 * OPTIMUM.objective, "iteration_limit")])
+    assert [name for name, _, _ in calls] == ["exact", "decomposition", "exact"]
+    assert (result.objective, result.termination, working.heard) == (OPTIMUM.objective, "iteration_limit", ["result"])
 
 
 def test_it_is_waited_for_where_exact_has_failed(run: Any, working: Working) -> None:
@@ -204,6 +221,16 @@ def test_it_is_stopped_where_exact_was(run: Any, working: Working) -> None:
     result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
     assert working.heard == ["stop", "result"]
     assert result.objective == OPTIMUM.objective
+
+
+@pytest.mark.parametrize("word", ["completed", "time_limit"])
+def test_nothing_follows_a_request(word: str, run: Any, working: Working) -> None:
+    """Whatever the one beside it says that it ended with."""
+    working.found = working.found.model_copy(update={"termination": word})
+    tasted: list[Any] = [(EMPTY, FAR, "time_limit"), (GREEDY.schedule, FAR, "time_limit")]
+    result, calls = run([*tasted, (EMPTY, FAR, "interrupted")])
+    assert len(calls) == 3
+    assert (result.objective, result.termination) == (OPTIMUM.objective, "interrupted")
 
 
 def test_a_request_is_told_though_it_had_nothing(run: Any, working: Working) -> None:
