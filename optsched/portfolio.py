@@ -36,6 +36,8 @@ PERHAPS = 8.0  # load up to which exact may still improve on it
 SETTLED = 1e-6  # gap of a part that ended by itself: what is left is rounding
 ENDS = "until it is proven optimal: --time-limit or --gap ends it before"
 LEAST_S = 0.05  # left, for another part to begin
+CUT_SHORT = ("time_limit", "interrupted")  # how a part ends that may be asked again
+UNFINISHED = (*CUT_SHORT, "error")  # how one ends that has not ended by itself
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +98,7 @@ class Auto(BaseMethod[Instance]):
                 if run.asks("decomposition"):
                     run.part("decomposition", decomposition(), taste, "the decomposition")
                 if run.asks("exact") and run.asks("decomposition"):
-                    run.parts_beside("exact", Exact(), "exact from there", "decomposition", decomposition(), first)
+                    run.exact_beside(decomposition(), "exact from there", first)
         if decomposition is not None and (run.asks("decomposition") or (run.last is None and not run.refused)):
             left = call.left()
             share = None
@@ -112,7 +114,7 @@ class Auto(BaseMethod[Instance]):
             )
         if decomposition is not None and may and run.asks("exact"):
             why = "exact from there" if call.left() is not None else f"exact from there, {ENDS}"
-            run.parts_beside("exact", Exact(), why, "decomposition", decomposition(), None)
+            run.exact_beside(decomposition(), why, None)
         return run.found()
 
 
@@ -135,7 +137,6 @@ class _Run:
         self.best: Result | None = None  # by its schedule
         self.bounding: Result | None = None  # by its bound
         self.last: Result | None = None
-        self.through = False  # whether a part has ended by itself, and not for an error
         self.rounded: Result | None = None  # of exact, which ended by itself and left nothing but rounding
         self.done: set[str] = set()  # parts that have done all that they can
         self.said: list[str] = []
@@ -158,7 +159,8 @@ class _Run:
     def nearly(self) -> bool:
         """Whether a part has ended by itself, and left nothing but rounding."""
         gap = self._gap()
-        return self.through and gap is not None and gap <= SETTLED
+        through = any(part["ended"] not in UNFINISHED for part in self.parts)
+        return through and gap is not None and gap <= SETTLED
 
     def asks(self, name: str) -> bool:
         """Whether a part may still bring something."""
@@ -191,14 +193,12 @@ class _Run:
             if step != "total" and value is not None:
                 self.timings[step] = self.timings.get(step, 0.0) + value
 
-    def parts_beside(
-        self, name: str, method: Method[Instance], why: str, other: str, another: Method[Instance], alone_s: float | None
-    ) -> None:
-        """One method for all the time that is left, another one beside it; or, where that cannot be, so many seconds alone."""
-        with beside(another if self.asks(other) else None, self.call, self.start) as self.working:
+    def exact_beside(self, decomposition: Method[Instance], why: str, alone_s: float | None) -> None:
+        """Exact for all the time that is left, a decomposition beside it; or, where that cannot be, so many seconds alone."""
+        with beside(decomposition if self.asks("decomposition") else None, self.call, self.start) as self.working:
             working = self.working
             with contextlib.suppress(Enough):
-                self.part(name, method, alone_s if working is None else None, why)
+                self.part("exact", Exact(), alone_s if working is None else None, why)
             ended = self.last
             if working is None or self._settled():
                 return
@@ -207,7 +207,7 @@ class _Run:
             result = working.result(self.monitor.show)
             self.interrupted |= working.stopped
             if result is not None:
-                self._take(other, result, f"the {other} beside it")
+                self._take("decomposition", result, "the decomposition beside it")
             if not working.stopped:  # how it ended is how the other one did
                 self.last = ended or result
 
@@ -220,15 +220,14 @@ class _Run:
         own = {k: v for k, v in result.options.items() if k not in ("time_limit", "gap")}
         self.parts.append({"method": name, "seconds": round(result.timings_s.total, 3), "ended": result.termination} | own)
         self.last = result
-        if result.termination not in ("time_limit", "interrupted"):
+        if result.termination not in CUT_SHORT:
             self.done.add(name)
-            self.through |= result.termination != "error"
         self.prices = result.shadow_prices or self.prices
         if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
             self.best = result
         if result.bound is not None and (self.bounding is None or self._improves(self.bounding.bound, result.bound)):
             self.bounding = result
-        if name == "exact" and name in self.done and self.nearly and result.termination != "error":
+        if name == "exact" and result.termination not in UNFINISHED and self.nearly:
             self.rounded = result
 
     def found(self) -> Found:
@@ -238,7 +237,7 @@ class _Run:
                 best_start(self.call.instance, self.call.given, self.call.left()), "completed", message=self._message()
             )
         assert self.last is not None
-        last = self.last if self.last.termination != "time_limit" else self.rounded or self.last
+        last = self.rounded if self.rounded is not None and self.last.termination == "time_limit" else self.last
         ended = "interrupted" if self.interrupted else last.termination
         if self._closed():
             ended = "optimal" if (self._gap() or 0.0) <= 0.0 else "gap_limit"

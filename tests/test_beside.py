@@ -113,3 +113,9 @@ def test_none_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mates, "cores", lambda: 1)
     with beside(Decomposition(), call(60.0), None) as working:
         assert working is None
+
+
+def test_nobody_is_beside_where_no_process_can_be_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    with beside(Decomposition(), call(90.0), None) as working:
+        assert working is None

@@ -130,8 +130,9 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
             variable.set_value(int(stairs.started[t] > i), skip_validation=True)
         for (i, t), variable in m.waits.items():
             variable.set_value(int(stairs.started[t] <= i), skip_validation=True)
-        for (i, t), variable in m.delays.items():
-            variable.set_value(int(stairs.started[t] > i and (t == 0 or stairs.started[t - 1] <= i)), skip_validation=True)
+        starts = set(enumerate(stairs.start.tolist()))
+        for key, variable in m.delays.items():
+            variable.set_value(int(key in starts), skip_validation=True)
         free = stairs.empty | stairs.blocked
         cap = np.where(free, 1.0, np.asarray(stairs.wanted / size, dtype=float))
         begins = np.diff(stairs.started, prepend=0) > 0
