@@ -122,6 +122,7 @@ def test_a_penalty_of_delay_becomes_the_constraint_that_it_stands_for(penalty: f
     result = optsched.solve(instance, "exact")
     assert (result.solution, result.components["delay"]) == ("optimal", 0.0)
     assert result.objective == pytest.approx(6 * (0.5 * 40 + 0.2 * 74 + 0.0 * 60 + 0.7 * 90))
+    assert optsched.solve(instance, "fluid").bound == pytest.approx(436.8)  # at any: there is a way without delay
 
 
 def test_a_cost_that_nobody_can_avoid_hides_no_bound() -> None:

@@ -102,11 +102,6 @@ class Staircase:
         )
 
 
-def lateness(t: int, due: int, slots: int) -> int:
-    """What having begun by t adds to a job's lateness: summed over the slots from its start on, max(0, start - due)."""
-    return max(0, t - due) - (max(0, t + 1 - due) if t + 1 < slots else 0)
-
-
 def round_down_to_feasible(instance: VccInstance, wanted: Floats, like: Staircase | None = None, until: int = 0) -> Staircase:
     """The staircase nearest below a wanted one: by each slot at most `wanted` jobs (rounded), and no more than fit.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
-from optsched.monitor import Monitor, run_with_deadline
+from optsched.monitor import run_with_deadline
+from optsched.referee import evaluate
 from optsched.result import Proof
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.base import Schedule
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from optsched.solvers import LinearForm
 
 PLACE = "data centre"
+CUT_OFF = (
+    2.0  # times the start's objective: what costs more is left out, and the optimum, whose multipliers count, is far from that
+)
 
 
 @dataclass(frozen=True)
@@ -39,42 +44,49 @@ class FluidBound(BaseMethod[VccInstance]):
         """
         from optsched.models.vcc.fluid import Fluid
         from optsched.solvers import SolverResult, SolverSettings, backend, linear_form
+        from optsched.solvers.cutoff import cut_off
 
         instance = call.instance
         if (reason := Fluid.refuses(instance)) is not None:
             raise OptschedError(f"method fluid: {reason}")
         best: Schedule = best_start(instance, call.given, call.until)
         monitor = call.monitor()
-        found: list[tuple[VccSchedule, float | None]] = []
+        bounds: list[float] = []
         ended: list[SolverResult] = []
         prices: list[dict[str, tuple[float, ...]]] = []
 
         def work() -> None:
+            nonlocal best
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
-            form = linear_form(model)
-            how = SolverSettings(seconds=call.left(), seed=call.seed)
-            within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own
-            monitor.when_stopped(lambda: within.stop(monitor.stopping or "time_limit"))
-            outcome = backend("highs").solve(model, form, how, within)
-            ended.append(outcome)
-            if outcome.x is not None:
+            given = linear_form(model)
+            before = math.inf
+            while (value := evaluate(instance, best).objective) < before / CUT_OFF:  # a penalty may have blurred all else
+                before = value
+                form = given.scaled(value)
+                form = model.by_the_job(cut_off(form, CUT_OFF * value * form.scale)).scaled(value)
+                how = SolverSettings(seconds=call.left(), seed=call.seed)
+                outcome = backend("highs").solve(model, form, how, monitor.of_part(1))  # its figures are the relaxation's
+                ended.append(outcome)
+                if outcome.x is None:
+                    return
                 form.store(outcome.x)
                 if outcome.duals is not None:
                     prices.append({PLACE: worth(model, form, outcome.duals)})
-                found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale))
+                if outcome.bound is not None:
+                    bounds.append(min(value, outcome.bound / form.scale))
+                best = better(instance, model.decode(), best)
 
         run_with_deadline(work, monitor, call.until)
-        for schedule, _ in found:
-            best = better(instance, schedule, best)
+        solved = bool(ended) and ended[-1].x is not None
         return Found(
             best,
-            "completed" if found else ended[0].termination if ended else monitor.stopping or "time_limit",
-            bound=found[0][1] if found else None,
+            "completed" if solved else ended[-1].termination if ended else monitor.stopping or "time_limit",
+            bound=max(bounds, default=None),
             proof=Proof(kind="duals"),
-            shadow_prices=prices[0] if prices else None,
+            shadow_prices=prices[-1] if prices else None,
             packages=("pyomo", "highspy"),
-            message=ended[0].message if ended else None,
+            message=ended[-1].message if ended else None,
         )
 
 

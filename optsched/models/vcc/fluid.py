@@ -6,6 +6,7 @@ proves less than the path of decomposition/vcc, which knows each job, but it nee
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
@@ -13,13 +14,15 @@ from typing import ClassVar
 import numpy as np
 import pyomo.core as pyo
 
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Expression, Model
-from optsched.problems.vcc import Staircase, lateness, round_down_to_feasible
+from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
+from optsched.solvers.linear_form import LinearForm
 
 MOST = 60_000  # variables
+NOISE = 1e-9  # of a share, for roundings
 
 
 class Fluid(Model[VccInstance, VccSchedule]):
@@ -32,7 +35,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
     name: ClassVar[str] = "fluid"
 
     @cached_property
-    def classes(self) -> tuple[np.ndarray, np.ndarray]:
+    def classes(self) -> tuple[Ints, Ints]:
         """Distinct (submitted, duration, due), shape (C, 3), and the class of each job of the queue."""
         jobs = self.instance.columns
         keys = np.stack([jobs.submitted, jobs.duration, self.instance.due], axis=1)
@@ -54,7 +57,7 @@ class Fluid(Model[VccInstance, VccSchedule]):
         slots, size, h = instance.horizon, instance.capacity_ncu, instance.slot_h
         keys, index = self.classes
         ncu = np.bincount(index, instance.columns.ncu, minlength=len(keys)).tolist()
-        submitted, duration, late = (column.tolist() for column in keys.T)
+        submitted, duration, _ = (column.tolist() for column in keys.T)
         pairs = [(c, t) for c in range(len(keys)) for t in range(submitted[c], slots)]
         m.begun = pyo.Var(pairs, bounds=(0, 1))
         m.least = pyo.Var(range(slots), range(slots), bounds=(0, 1))  # of a batch (by submission) and slot
@@ -84,8 +87,6 @@ class Fluid(Model[VccInstance, VccSchedule]):
         carbon = (instance.carbon_price * h * instance.carbon).tolist()
         idle = instance.idle_kw + instance.kw_per_ncu * (instance.inflexible + instance.running)
         cost: Expression = float(np.dot(carbon, idle))
-        undone = instance.unfinished_penalty_per_ncu_h * h
-        cost += undone * instance.work
         for t in range(slots):
             here = [c for b in batches if b <= t for c in members[b]]
             load: Expression = sum(ncu[c] * (begun(c, t) - begun(c, t - duration[c])) for c in here)
@@ -95,15 +96,43 @@ class Fluid(Model[VccInstance, VccSchedule]):
             if left[t] > 1e-9 * size:
                 scale = size / float(left[t])
                 m.rows.add(m.cap[t] <= scale * (load + running[t] + heads[t] * (1 - m.empty[t])) + size * m.empty[t])
-            cost += (carbon[t] * instance.kw_per_ncu - undone) * load
+            cost += carbon[t] * instance.kw_per_ncu * load
         for d in range(len(instance.asked)):
             mine = np.flatnonzero(instance.day == d).tolist()
             m.rows.add(m.short[d] + h * sum(m.cap[t] for t in mine) >= float(instance.demanded[d]))
         cost += instance.daily_penalty_per_ncu_h * sum(m.short[d] for d in range(len(instance.asked)))
-        for c, t in pairs:
-            if charge := lateness(t, late[c], slots):
-                cost += instance.delay_penalty_per_ncu_h * h * ncu[c] * charge * m.begun[c, t]
-        m.objective = pyo.Objective(expr=cost)
+        m.objective = pyo.Objective(expr=cost + self._waiting(keys, ncu))
+
+    def _waiting(self, keys: Ints, ncu: list[float]) -> Expression:
+        """What is not done, a cost of not having begun, and delay, one of beginning late: in columns of their own."""
+        instance, m, slots = self.instance, self.pyomo, self.instance.horizon
+        undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
+        waits, delays = dict[tuple[int, int], float](), dict[tuple[int, int], float]()
+        constant = 0.0
+        for c, (submitted, duration, due) in enumerate(keys.tolist()):
+            constant += undone * ncu[c] * max(0, duration - slots + submitted)
+            if undone:
+                waits |= {(c, t): undone * ncu[c] for t in range(max(submitted, slots - duration), slots)}
+            if late:
+                delays |= {(c, t): late * ncu[c] * (t - due) for t in range(max(submitted, due + 1), slots)}
+        m.waits, m.delays = pyo.Var(waits, bounds=(0, 1)), pyo.Var(delays, bounds=(0, 1))
+        for key, variable in m.waits.items():
+            m.rows.add(m.begun[key] + variable >= 1)
+        for (c, t), variable in m.delays.items():
+            m.rows.add(m.begun[c, t] - (m.begun[c, t - 1] if t > keys[c, 0] else 0) <= variable)
+        paid = [price[key] * variable for price, own in ((waits, m.waits), (delays, m.delays)) for key, variable in own.items()]
+        return instance.slot_h * (sum(paid) + constant)
+
+    def by_the_job(self, form: LinearForm) -> LinearForm:
+        """The form without what may be late, or left, of a class, where that is less than its smallest job."""
+        keys, index = self.classes
+        ncu = self.instance.columns.ncu
+        smallest = np.full(len(keys), np.inf)
+        np.minimum.at(smallest, index, ncu)
+        share = smallest / np.bincount(index, ncu, minlength=len(keys)) * (1 - NOISE)
+        least = {id(variable): share[c] for own in (self.pyomo.waits, self.pyomo.delays) for (c, _), variable in own.items()}
+        none = form.upper < np.array([least.get(id(column), 0.0) for column in form.columns])
+        return replace(form, upper=np.where(none, 0.0, form.upper), cost=np.where(none, 0.0, form.cost))
 
     def _largest(self) -> Floats:
         largest = np.zeros(self.instance.horizon)
