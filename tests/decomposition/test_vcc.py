@@ -205,6 +205,21 @@ def test_prices_are_what_a_little_more_room_is_worth() -> None:
     assert saved / step == pytest.approx(sum(row), rel=0.02)
 
 
+def test_the_fluid_misses_what_cannot_be_done() -> None:
+    """A job of three hours, two of which are left: the third is missed, at 5 the NCU-hour, however it is begun."""
+    jobs = (Job(id="a", submitted=1, duration=3, ncu=2.0),)
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=4.0,
+        carbon_kg_per_kwh=(0.1, 0.1, 0.1),
+        inflexible_ncu=(0.0,) * 3,
+        unfinished_penalty_per_ncu_h=5.0,
+        jobs=jobs,
+    )
+    result = optsched.solve(instance, "fluid")
+    assert (result.components["unfinished"], result.bound) == pytest.approx((10.0, result.objective))
+
+
 def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has what building the model has left, and is asked to stop; else the process would wait for it at its end."""
     told: list[tuple[float | None, str | None]] = []

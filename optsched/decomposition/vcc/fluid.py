@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.vcc import VccInstance
-from optsched.monitor import run_with_deadline
+from optsched.monitor import Monitor, run_with_deadline
 from optsched.referee import evaluate
 from optsched.result import Proof
 from optsched.scaffold import BaseMethod, Call, Found
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from optsched.solvers import LinearForm
 
 PLACE = "data centre"
-CUT_OFF = (
-    2.0  # times the start's objective: what costs more is left out, and the optimum, whose multipliers count, is far from that
-)
+NOISE = 1e-9  # of a share, for roundings
+CUT_OFF = 2.0  # times the start's objective: what costs more is left out, far from the optimum, whose multipliers count
 
 
 @dataclass(frozen=True)
@@ -50,44 +50,52 @@ class FluidBound(BaseMethod[VccInstance]):
         if (reason := Fluid.refuses(instance)) is not None:
             raise OptschedError(f"method fluid: {reason}")
         best: Schedule = best_start(instance, call.given, call.until)
+        value = evaluate(instance, best).objective
         monitor = call.monitor()
-        bounds: list[float] = []
+        found: list[tuple[VccSchedule, float | None]] = []
         ended: list[SolverResult] = []
         prices: list[dict[str, tuple[float, ...]]] = []
 
         def work() -> None:
-            nonlocal best
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
-            given = linear_form(model)
-            before = math.inf
-            while (value := evaluate(instance, best).objective) < before / CUT_OFF:  # a penalty may have blurred all else
-                before = value
-                form = given.scaled(value)
-                form = model.by_the_job(cut_off(form, CUT_OFF * value * form.scale)).scaled(value)
-                how = SolverSettings(seconds=call.left(), seed=call.seed)
-                outcome = backend("highs").solve(model, form, how, monitor.of_part(1))  # its figures are the relaxation's
-                ended.append(outcome)
-                if outcome.x is None:
-                    return
+            form = linear_form(model).scaled(value)
+            form = by_the_job(model, cut_off(form, CUT_OFF * value * form.scale)).scaled(value)
+            how = SolverSettings(seconds=call.left(), seed=call.seed)
+            within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own
+            monitor.when_stopped(lambda: within.stop(monitor.stopping or "time_limit"))
+            outcome = backend("highs").solve(model, form, how, within)
+            ended.append(outcome)
+            if outcome.x is not None:
                 form.store(outcome.x)
                 if outcome.duals is not None:
                     prices.append({PLACE: worth(model, form, outcome.duals)})
-                if outcome.bound is not None:
-                    bounds.append(min(value, outcome.bound / form.scale))
-                best = better(instance, model.decode(), best)
+                found.append((model.decode(), None if outcome.bound is None else min(value, outcome.bound / form.scale)))
 
         run_with_deadline(work, monitor, call.until)
-        solved = bool(ended) and ended[-1].x is not None
+        for schedule, _ in found:
+            best = better(instance, schedule, best)
         return Found(
             best,
-            "completed" if solved else ended[-1].termination if ended else monitor.stopping or "time_limit",
-            bound=max(bounds, default=None),
+            "completed" if found else ended[0].termination if ended else monitor.stopping or "time_limit",
+            bound=found[0][1] if found else None,
             proof=Proof(kind="duals"),
-            shadow_prices=prices[-1] if prices else None,
+            shadow_prices=prices[0] if prices else None,
             packages=("pyomo", "highspy"),
-            message=ended[-1].message if ended else None,
+            message=ended[0].message if ended else None,
         )
+
+
+def by_the_job(model: Fluid, form: LinearForm) -> LinearForm:
+    """The form without what may be late, or left, of a class, where that is less than its smallest job."""
+    keys, index = model.classes
+    ncu = model.instance.columns.ncu
+    smallest = np.full(len(keys), np.inf)
+    np.minimum.at(smallest, index, ncu)
+    share = smallest / np.bincount(index, ncu, minlength=len(keys)) * (1 - NOISE)
+    least = {id(variable): share[c] for own in (model.pyomo.waits, model.pyomo.delays) for (c, _), variable in own.items()}
+    none = form.upper < np.array([least.get(id(column), 0.0) for column in form.columns])
+    return replace(form, upper=np.where(none, 0.0, form.upper), cost=np.where(none, 0.0, form.cost))
 
 
 def worth(model: Fluid, form: LinearForm, duals: Floats) -> tuple[float, ...]:

@@ -6,7 +6,6 @@ proves less than the path of decomposition/vcc, which knows each job, but it nee
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
@@ -19,10 +18,8 @@ from optsched.instances.vcc import VccInstance
 from optsched.models.base import Expression, Model
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
-from optsched.solvers.linear_form import LinearForm
 
 MOST = 60_000  # variables
-NOISE = 1e-9  # of a share, for roundings
 
 
 class Fluid(Model[VccInstance, VccSchedule]):
@@ -122,17 +119,6 @@ class Fluid(Model[VccInstance, VccSchedule]):
             m.rows.add(m.begun[c, t] - (m.begun[c, t - 1] if t > keys[c, 0] else 0) <= variable)
         paid = [price[key] * variable for price, own in ((waits, m.waits), (delays, m.delays)) for key, variable in own.items()]
         return instance.slot_h * (sum(paid) + constant)
-
-    def by_the_job(self, form: LinearForm) -> LinearForm:
-        """The form without what may be late, or left, of a class, where that is less than its smallest job."""
-        keys, index = self.classes
-        ncu = self.instance.columns.ncu
-        smallest = np.full(len(keys), np.inf)
-        np.minimum.at(smallest, index, ncu)
-        share = smallest / np.bincount(index, ncu, minlength=len(keys)) * (1 - NOISE)
-        least = {id(variable): share[c] for own in (self.pyomo.waits, self.pyomo.delays) for (c, _), variable in own.items()}
-        none = form.upper < np.array([least.get(id(column), 0.0) for column in form.columns])
-        return replace(form, upper=np.where(none, 0.0, form.upper), cost=np.where(none, 0.0, form.cost))
 
     def _largest(self) -> Floats:
         largest = np.zeros(self.instance.horizon)
