@@ -21,21 +21,23 @@ from optsched.stop import Stop, deadline
 if TYPE_CHECKING:
     from optsched.methods import Method
 
+FIRST_LEG, FIRST_LEG_S = 0.15, 2.0  # of the time, and seconds at least: then what it has found is told, and it goes on
+LEAST_S = 0.5  # left, for a second leg
 POLL_S, ON_ITS_WAY_S = 0.02, 0.5  # what has been found is judged there, and told here
 
 
 class Beside:
     """What a mate is: a method, and what it is given."""
 
-    def __init__(self, method: Method[Any], call: tuple[Any, Stop, int, Schedule | Result | None], until: float) -> None:
-        self.method, self.call, self.until = method, call, until
+    def __init__(self, method: Method[Any], call: tuple[Any, Stop, int]) -> None:
+        self.method, self.call = method, call
 
-    def __call__(self) -> Result | OptschedError:
-        """Solve until that moment of the machine's clock; Ctrl-C comes from who asks, and only in here."""
-        instance, stop, seed, start = self.call
+    def __call__(self, start: Schedule | Result | None, until: float) -> Result | OptschedError:
+        """Solve until a moment of the machine's clock; Ctrl-C comes from who asks, and only in here."""
+        instance, stop, seed = self.call
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            stop = replace(stop, seconds=max(1e-3, self.until - time.monotonic()))
+            stop = replace(stop, seconds=max(1e-3, until - time.monotonic()))
             return self.method(instance, stop=stop, seed=seed, start=start)
         except OptschedError as error:
             return error
@@ -50,20 +52,33 @@ class Enough(KeyboardInterrupt):
 
 
 class Working:
-    """The method at work.
+    """The method at work, in two legs where there is time: what the first one finds is worth having early.
 
     Attributes
     ----------
     stopped : whether somebody has asked for an end while it was waited for.
     """
 
-    def __init__(self, mate: Mate, left: float, grace: float) -> None:
+    def __init__(self, mate: Mate, start: Schedule | Result | None, left: float, grace: float) -> None:
         self.mate, self.until, self.grace, self.stopped = mate, time.monotonic() + left, grace, False
+        self._first: Result | None = None  # leg, once the second has begun
+        self.goes_on = left > 2 * FIRST_LEG_S
+        mate.ask(start, self.until - left + max(FIRST_LEG_S, FIRST_LEG * left) if self.goes_on else self.until)
 
     @property
     def found(self) -> Result | None:
-        """What has come back."""
-        return self.mate.found if isinstance(self.mate.found, Result) else None
+        """What has come back last."""
+        return self.mate.found if isinstance(self.mate.found, Result) else self._first
+
+    def go_on(self, start: Result) -> None:
+        """The second leg, if the first has come back and not ended by itself."""
+        found = self.found
+        if found is None or not self.goes_on or self.stopped:
+            return
+        self.goes_on = False
+        if found.termination == "time_limit" and self.until - time.monotonic() > LEAST_S:
+            self._first = found
+            self.mate.ask(start, self.until)
 
     def stop(self) -> None:
         """Somebody asks for an end: what it has is on its way."""
@@ -81,7 +96,7 @@ class Working:
             Method and referee contradict each other there.
         """
         with held():
-            while not self.mate.idle and time.monotonic() < self.until + self.grace:
+            while self._at_work() and time.monotonic() < self.until + self.grace:
                 try:
                     with heard():
                         time.sleep(POLL_S)
@@ -92,6 +107,12 @@ class Working:
         if isinstance(error, OptschedError) and type(error) is not OptschedError:
             raise error
         return self.found
+
+    def _at_work(self) -> bool:
+        """Whether there is something to wait for: the second leg too, though nobody has told it to go on."""
+        if self.mate.idle and self.found is not None:
+            self.go_on(self.found)
+        return not self.mate.idle
 
 
 @contextmanager
@@ -107,9 +128,9 @@ def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result
         return
     own = replace(threaded, threads=worth)
     judged = left - (deadline(left, call.instance.job_count) or left)
-    mate = Mate(Beside, own, (call.instance, call.stop, call.seed, start), time.monotonic() + left)
+    mate = Mate(Beside, own, (call.instance, call.stop, call.seed))
     try:
-        mate.ask()
-        yield None if mate.dead else Working(mate, left, GRACE_S + ON_ITS_WAY_S + judged)
+        working = Working(mate, start, left, GRACE_S + ON_ITS_WAY_S + judged)
+        yield None if mate.dead else working
     finally:
         mate.close()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.scaffold import BaseMethod, Call, Found
+from optsched.schedules.base import Schedule
 from optsched.starts import best_start
 
 LOADING_S = 0.5  # of the solvers: nothing is loaded where the start has left no time to use it
@@ -29,6 +30,8 @@ class Exact(BaseMethod[Instance]):
         For the backend.
     options
         The solver's own options by name; misspelt ones are refused.
+    elsewhere
+        Asked now and then for a schedule that has been found elsewhere meanwhile; HiGHS goes on from a better one.
     """
 
     name: ClassVar[str] = "exact"
@@ -37,6 +40,7 @@ class Exact(BaseMethod[Instance]):
     formulation: str | None = None
     threads: int | None = None
     options: Mapping[str, object] = field(default_factory=dict)
+    elsewhere: Callable[[], Schedule | None] | None = field(default=None, repr=False, compare=False)
 
     def search(self, call: Call[Instance]) -> Found:
         """Build, translate and solve.
@@ -64,7 +68,7 @@ class Exact(BaseMethod[Instance]):
         solver.refuse_options(self.options)
         if self.threads is not None and self.threads < 1:
             raise OptschedError(f"threads must be at least 1, got {self.threads}")
-        run = Phases(call.instance, formulation, solver, call.within, call.clock, begin)
+        run = Phases(call.instance, formulation, solver, call.within, call.clock, begin, self.elsewhere)
         how = SolverSettings(gap=call.stop.gap, threads=self.threads, seed=call.seed, start=True, options=self.options)
         outcome = run(how, call.progress)
         return Found(

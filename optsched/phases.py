@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from optsched.errors import CertificateError, OptschedError
-from optsched.instances.base import Instance
+from optsched.instances.base import Floats, Instance
 from optsched.models import Model, choose
 from optsched.monitor import Monitor, Progress, run_with_deadline
 from optsched.referee import check, evaluate
@@ -49,9 +50,12 @@ class Phases:
         stop: Stop,
         clock: Clock,
         start: Schedule,
+        elsewhere: Callable[[], Schedule | None] | None = None,
     ) -> None:
         self.instance, self.formulation, self.solver = instance, formulation, solver
         self.stop, self.clock, self.start = stop, clock, start
+        self._elsewhere, self._offer = elsewhere, start
+        self._encoding = threading.Lock()  # by what is offered on the way, or what is judged
         self.timings: dict[str, float] = {}
         self.said: list[str] = []
         self.sign = 1 if instance.sense == "minimize" else -1
@@ -89,7 +93,8 @@ class Phases:
             return outcomes[0]
         left = SolverResult(monitor.stopping or "time_limit", monitor.x)  # the solver was left behind, with what it has told
         if self.model is not None:
-            self._judge(self.model, left)
+            with self._encoding:
+                self._judge(self.model, left)
             self._settle(left)
         return left
 
@@ -107,6 +112,7 @@ class Phases:
         self.model = model
         self.timings["translate"], self.timings["solve"] = self.clock.elapsed_s() - began, 0.0
         outcome = SolverResult("time_limit")
+        task = replace(task, offered=None if self._elsewhere is None else self._offered)
         for _ in range(PHASES):
             limit = self.stop.seconds
             left = None if limit is None else limit - self.clock.elapsed_s()
@@ -227,6 +233,22 @@ class Phases:
     def _value(self, schedule: Schedule) -> float:
         """What the referee says, as a minimisation."""
         return self.sign * evaluate(self.instance, schedule).objective
+
+    def _offered(self) -> Floats | None:
+        """The point of a schedule that has been found elsewhere, once, where it is better than the best so far."""
+        found = None if self._elsewhere is None else self._elsewhere()
+        if found is None or found is self._offer:
+            return None
+        with self._encoding:
+            if self.model is None or self.form is None or self.monitor.stopping:
+                return None
+            self._offer, value = found, self._value(found)
+            if not value < self.objective:
+                return None
+            self._take(found, value)
+            self.model.encode(found)
+            self.monitor.incumbent(value * self.monitor.scale)
+            return self.form.start()
 
     def _take(self, other: Schedule, value: float) -> None:
         """Keep the one that the referee prefers, the present one on a tie."""

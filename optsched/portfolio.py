@@ -146,6 +146,7 @@ class _Run:
         self.prices: dict[str, tuple[float, ...]] | None = None
         self.monitor = call.monitor()
         self.working: Working | None = None  # beside the part that works here
+        self.heard: Result | None = None  # what it has told so far
         self.enough = False  # once that has closed the gap
         self.interrupted = False  # while nothing but that was waited for
 
@@ -176,8 +177,9 @@ class _Run:
 
         def tell(progress: Progress) -> None:
             self._note(progress.objective, progress.bound)
+            self._hear()
             self.monitor.show()
-            if not self.enough and self._closed_beside():
+            if not self.enough and self._closed():
                 self.enough = True
                 raise Enough
 
@@ -198,7 +200,7 @@ class _Run:
         with beside(decomposition if self.asks("decomposition") else None, self.call, self.start) as self.working:
             working = self.working
             with contextlib.suppress(Enough):
-                self.part("exact", Exact(), alone_s if working is None else None, why)
+                self.part("exact", Exact(elsewhere=self._schedule), alone_s if working is None else None, why)
             ended = self.last
             if working is None or self._settled():
                 return
@@ -211,24 +213,42 @@ class _Run:
             if not working.stopped:  # how it ended is how the other one did
                 self.last = ended or result
 
+    def _schedule(self) -> Schedule | None:
+        """The best so far."""
+        return None if self.best is None else self.best.schedule
+
+    def _hear(self) -> None:
+        """What has come from beside counts at once, and the second leg there begins with the best there is."""
+        found = None if self.working is None else self.working.found
+        if self.working is None or found is None or found is self.heard:
+            return
+        self._keep(found)
+        self.heard = found
+        assert self.best is not None
+        self.working.go_on(self.best.model_copy(update={"shadow_prices": self.best.shadow_prices or self.prices}))
+
     def _take(self, name: str, result: Result, why: str) -> None:
         """What a part has found."""
         for _, objective, bound in result.incumbents:
             self._note(objective, bound)
-        self._note(result.objective, result.bound)
         self.said.append(why if result.message is None else f"{why} ({result.message})")
         own = {k: v for k, v in result.options.items() if k not in ("time_limit", "gap")}
         self.parts.append({"method": name, "seconds": round(result.timings_s.total, 3), "ended": result.termination} | own)
         self.last = result
         if result.termination not in CUT_SHORT:
             self.done.add(name)
+        self._keep(result)
+        if name == "exact" and result.termination not in UNFINISHED and self.nearly:
+            self.rounded = result
+
+    def _keep(self, result: Result) -> None:
+        """A result's schedule and bound, where they are the best."""
+        self._note(result.objective, result.bound)
         self.prices = result.shadow_prices or self.prices
         if result.objective is not None and (self.best is None or self._improves(result.objective, self.best.objective)):
             self.best = result
         if result.bound is not None and (self.bounding is None or self._improves(self.bounding.bound, result.bound)):
             self.bounding = result
-        if name == "exact" and result.termination not in UNFINISHED and self.nearly:
-            self.rounded = result
 
     def found(self) -> Found:
         """The best of what the parts have found."""
@@ -279,11 +299,6 @@ class _Run:
         tried = {part["method"] for part in self.parts}  # what exact alone leaves a decomposition may close
         nearly = self.nearly and tried != {"exact"}
         return nearly or self._closed() or (self.last is not None and self.last.termination == "infeasible")
-
-    def _closed_beside(self) -> bool:
-        """Whether what has come back from beside leaves nothing to do."""
-        found = None if self.working is None else self.working.found
-        return found is not None and found.gap is not None and found.gap <= (self.call.stop.gap or 0.0)
 
     def _stopped(self) -> bool:
         """Whether somebody has asked for an end."""

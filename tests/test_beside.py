@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import optsched
 from optsched import beside as module
 from optsched import mates
 from optsched.beside import Beside, beside
@@ -48,6 +49,71 @@ def test_what_it_finds_comes_back() -> None:
     assert working.mate.process.poll() is not None
 
 
+class Told:
+    """A mate that is idle, and keeps what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.found: Any = None
+        self.idle = False
+
+    def ask(self, *words: Any) -> None:
+        self.asked.append(words)
+        self.found, self.idle = None, False
+
+
+@pytest.fixture
+def mate() -> Any:
+    return Told()
+
+
+def test_the_second_leg_begins_with_the_best_and_has_all_of_the_time(mate: Any) -> None:
+    first, better = optsched.solve(INSTANCE, "greedy"), optsched.solve(INSTANCE, "exact")
+    first = first.model_copy(update={"termination": "time_limit"})
+    working = module.Working(mate, None, 20.0, 0.0)
+    assert mate.asked == [(None, pytest.approx(working.until - 20.0 + 3.0))]
+    working.go_on(better)
+    assert len(mate.asked) == 1  # it has not come back
+    mate.found, mate.idle = first, True
+    assert working.found is first
+    working.go_on(better)
+    assert mate.asked[1:] == [(better, working.until)]
+    assert working.found is first  # until there is news
+    mate.found = better
+    assert working.found is better
+    working.go_on(first)
+    assert len(mate.asked) == 2
+
+
+@pytest.mark.parametrize(("left", "ended", "legs"), [(3.0, "time_limit", 1), (20.0, "completed", 1), (20.0, "time_limit", 2)])
+def test_one_leg_where_time_is_short_or_it_has_ended_by_itself(left: float, ended: str, legs: int, mate: Any) -> None:
+    working = module.Working(mate, None, left, 0.0)
+    mate.found = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": ended})
+    working.go_on(mate.found)
+    assert len(mate.asked) == legs
+
+
+def test_nobody_goes_on_after_a_request(mate: Any) -> None:
+    working = module.Working(mate, None, 20.0, 0.0)
+    mate.found, mate.idle = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": "time_limit"}), True
+    working.stop()
+    working.go_on(mate.found)
+    assert len(mate.asked) == 1
+
+
+def test_who_waits_for_it_lets_it_go_on(mate: Any) -> None:
+    """Exact has ended before the first leg has come back."""
+    working = module.Working(mate, None, 20.0, 0.0)
+    found = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": "time_limit"})
+    mate.found, mate.idle = found, True
+
+    def show() -> None:
+        mate.found, mate.idle = "nothing", True
+
+    assert working.result(show) is found
+    assert mate.asked[1:] == [(found, working.until)]
+
+
 def test_one_that_dies_has_found_nothing() -> None:
     with beside(Decomposition(), call(300.0), None) as working:
         assert working is not None
@@ -70,7 +136,7 @@ def test_ctrl_c_keeps_what_it_has() -> None:
     """Of a mate, to which it is sent on, and which hears it in no other place; this instance it does not prove in minutes."""
     instance, before = osdec(2, 2, seed=1), signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        found = Beside(Interrupted(threads=1), (instance, Stop(), 0, None), FAR)()
+        found = Beside(Interrupted(threads=1), (instance, Stop(), 0))(None, FAR)
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
@@ -91,11 +157,11 @@ def test_a_mate_that_waits_hears_no_ctrl_c() -> None:
 
 
 def test_what_it_cannot_take_is_nothing_and_a_contradiction_is_told() -> None:
-    refused = Beside(Exact(backend="none"), (INSTANCE, Stop(), 0, None), FAR)()
+    refused = Beside(Exact(backend="none"), (INSTANCE, Stop(), 0))(None, FAR)
     assert type(refused) is OptschedError
     for told, raised in ((refused, False), (CertificateError("they disagree"), True)):
-        mate: Any = SimpleNamespace(found=told, idle=True)
-        working = module.Working(mate, 0.0, 0.0)
+        mate: Any = SimpleNamespace(found=told, idle=True, ask=lambda *words: None)
+        working = module.Working(mate, None, 0.0, 0.0)
         if raised:
             with pytest.raises(CertificateError, match="they disagree"):
                 working.result(lambda: None)

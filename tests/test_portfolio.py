@@ -48,8 +48,10 @@ class Stub(BaseMethod[Any]):
         return Found(schedule, ended, bound=bound, proof=Proof(kind="integers"))
 
 
+@dataclass(frozen=True)
 class StubExact(Stub):
     name: ClassVar[str] = "exact"
+    elsewhere: Any = None
 
 
 class StubDecomposition(Stub):
@@ -60,7 +62,9 @@ class StubDecomposition(Stub):
 def run(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Auto over stub parts; the exact model is `load` times what is surely solved."""
 
-    def solve(answers: list[tuple[Any, float | None, str]], load: float = 0.5, seconds: float | None = 100.0) -> Any:
+    def solve(
+        answers: list[tuple[Any, float | None, str]], load: float = 0.5, seconds: float | None = 100.0, progress: Any = None
+    ) -> Any:
         Stub.script = Script(answers)
         own = type(optsched.registry.family("deferrable"))
 
@@ -73,7 +77,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(portfolio, "Exact", StubExact)
         monkeypatch.setattr(portfolio, "family_of", lambda _: Family())
-        return portfolio.Auto()(INSTANCE, stop=Stop(seconds=seconds)), Stub.script.calls
+        return portfolio.Auto()(INSTANCE, stop=Stop(seconds=seconds), progress=progress), Stub.script.calls
 
     return solve
 
@@ -164,6 +168,10 @@ class Working:
 
     def __init__(self, found: Any) -> None:
         self.found, self.stopped, self.heard = found, False, list[str]()
+        self.gone_on: list[Any] = []
+
+    def go_on(self, start: Any) -> None:
+        self.gone_on.append(start)
 
     def stop(self) -> None:
         self.heard.append("stop")
@@ -258,6 +266,26 @@ def test_exact_is_stopped_where_it_has_closed_the_gap(run: Any, working: Working
     result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
     assert len(heard) == 1
     assert (result.solution, result.termination) == ("optimal", "optimal")
+
+
+def test_exact_hears_at_once_of_what_is_found_beside(run: Any, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the second leg there begins with the best of both."""
+    offered: list[Any] = []
+    found, working.found = working.found, None
+
+    def search(self: Any, call: Call[Any]) -> Found:
+        for working.found in (None, found, found):
+            call.progress(Progress(1.0, None, None))  # type: ignore[misc]
+            offered.append(self.elsewhere())
+        return Stub.search(self, call)
+
+    monkeypatch.setattr(StubExact, "search", search)
+    shown: list[Progress] = []
+    answers = [(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "time_limit")]
+    result, _ = run(answers, load=3, progress=shown.append)
+    assert offered == [GREEDY.schedule, OPTIMUM.schedule, OPTIMUM.schedule]
+    assert [start.objective for start in working.gone_on] == [OPTIMUM.objective]
+    assert (result.objective, shown[-1].objective) == (OPTIMUM.objective, OPTIMUM.objective)
 
 
 def test_what_has_ended_by_itself_is_not_begun_beside_exact(run: Any, working: Working) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, Protocol, SupportsFloat, SupportsInt
@@ -17,7 +17,13 @@ from optsched.solvers.linear_form import LinearForm
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """How to solve. `seconds` is what is left of the time limit; `options` are the solver's own, by name."""
+    """How to solve.
+
+    Attributes
+    ----------
+    seconds : what is left of the time limit. options : the solver's own, by name.
+    offered : asked now and then for a better point that has been found elsewhere, by backends that take one on the way.
+    """
 
     seconds: float | None = None
     gap: float | None = None
@@ -25,6 +31,7 @@ class SolverSettings:
     seed: int = 0
     start: bool = False
     options: Mapping[str, object] = field(default_factory=dict)
+    offered: Callable[[], Floats | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Bools
+from optsched.instances.base import Bools, Floats
 from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
@@ -106,7 +106,7 @@ class Highs:
             if start is not None:
                 highs.setSolution(len(start), np.arange(len(start), dtype=np.int32), start)
                 _set_options(highs, {"mip_heuristic_run_feasibility_jump": False} | dict(task.options))  # any point
-        _listen(highs, monitor, bounds)
+        _listen(highs, monitor, bounds, task.offered)
         highs.run()
         return _outcome(highs, form, monitor)
 
@@ -121,7 +121,7 @@ def _agreed(form: LinearForm, found: SolverResult, again: SolverResult) -> Solve
     return replace(best, bound=bound, termination=ended)
 
 
-def _listen(highs: _Highs, monitor: Monitor, bounds: bool = True) -> None:
+def _listen(highs: _Highs, monitor: Monitor, bounds: bool = True, offered: Callable[[], Floats | None] | None = None) -> None:
     import highspy
 
     kinds, began = highspy.cb.HighsCallbackType, time.perf_counter()
@@ -138,6 +138,10 @@ def _listen(highs: _Highs, monitor: Monitor, bounds: bool = True) -> None:
             bounds or time.perf_counter() - began > SMALL_S
         ):
             monitor.bounded(out.mip_dual_bound)
+        elif kind == kinds.kCallbackMipUserSolution and into is not None and offered is not None:
+            better = offered()
+            if better is not None:
+                into.setSolution(better)
         if kind in interrupts and into is not None and monitor.stopping is not None:
             into.user_interrupt = True
 
@@ -149,6 +153,8 @@ def _listen(highs: _Highs, monitor: Monitor, bounds: bool = True) -> None:
         highs.startCallback(kinds.kCallbackLogging)
     for kind in (*interrupts, kinds.kCallbackMipImprovingSolution, kinds.kCallbackMipLogging):
         highs.startCallback(kind)
+    if offered is not None:
+        highs.startCallback(kinds.kCallbackMipUserSolution)
 
 
 def quiet() -> _Highs:

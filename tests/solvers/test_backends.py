@@ -16,14 +16,17 @@ import pytest
 
 import optsched
 from optsched.errors import BackendUnavailable, OptschedError
+from optsched.exact import Exact
+from optsched.instances.base import Floats
 from optsched.instances.generators import andreas, osdec
 from optsched.models import choose
 from optsched.monitor import Monitor, run_with_deadline
+from optsched.schedules.base import Schedule
 from optsched.solvers import BACKENDS, SolverSettings, backend, linear_form
 from optsched.solvers.highs import clash, relaxation
 from optsched.solvers.minlp import WORKER
 from optsched.solvers.pdlp import dual_bound
-from optsched.stop import Clock
+from optsched.stop import Clock, Stop
 from tests.oracle import brute, tiny
 from tests.solvers.models import knapsack, solve, stuffing, wrapped
 
@@ -43,6 +46,42 @@ def test_highspy_and_ortools_live_in_one_process(imports: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_highs_goes_on_from_what_it_is_offered() -> None:
+    """Nothing that it finds after that is worse."""
+    instance = osdec(jobs=20, horizon=48)
+    model = choose(instance, None).of(instance)
+    model.encode(optsched.solve(instance, "greedy").schedule)
+    form = linear_form(model)
+    offered = form.start()
+    assert offered is not None
+
+    class Heard(Monitor):
+        def incumbent(self, objective: float, x: Floats | None = None) -> None:
+            found.append(objective)
+
+    for told, worse in ((None, True), (lambda: offered, False)):
+        found: list[float] = []
+        settings = SolverSettings(offered=told, options={"presolve": "off"})
+        assert backend("highs").solve(model, form, settings, Heard(Clock(), 1)).termination == "optimal"
+        assert (max(found) > form.value(offered)) == worse
+
+
+def test_exact_keeps_what_is_found_elsewhere() -> None:
+    """Once, where it is better, though the limit is over before the solver knows."""
+    instance = osdec(2, 2, jobs=60, horizon=72)
+    better = optsched.solve(instance, "decomposition", stop=Stop(seconds=1.0))
+    asked: list[bool] = []
+
+    def elsewhere() -> Schedule | None:
+        asked.append(True)
+        return better.schedule
+
+    found = Exact(elsewhere=elsewhere)(instance, stop=Stop(gap=0.2))
+    assert asked
+    assert found.objective >= better.objective
+    assert found.verify(instance) == []
 
 
 @pytest.mark.parametrize("name", ["highs", "scip"])
