@@ -29,7 +29,7 @@ plugin: $(VENV)/.dev  ## a distribution of somebody else's, installed into an en
 	OPTSCHED_PLUGIN_PYTHON=$(CURDIR)/$(VENV)-plugin/bin/python $(BIN)/python -m pytest tests/test_plugin.py
 
 rl: $(VENV)/.rl  ## training, in short
-	$(BIN)/python -m pytest -n 2 -m rl
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m rl
 
 browser: $(VENV)/.dev  ## the page of `optsched report` in a headless Chromium
 	$(BIN)/python -m pytest -m browser tests/browser

@@ -21,8 +21,8 @@ from optsched.stop import Stop, deadline
 if TYPE_CHECKING:
     from optsched.methods import Method
 
-FIRST_LEG, FIRST_LEG_S = 0.15, 2.0  # of the time, and seconds at least: then what it has found is told, and it goes on
-LEAST_S = 0.5  # left, for a second leg
+FIRST_LEG, FIRST_LEG_S = 0.15, 2.0  # how long the first leg is: a share of the time, and seconds at least
+SECOND_LEG_S = 0.5  # left, for a second one
 POLL_S, ON_ITS_WAY_S = 0.02, 0.5  # what has been found is judged there, and told here
 
 
@@ -52,32 +52,33 @@ class Enough(KeyboardInterrupt):
 
 
 class Working:
-    """The method at work, in two legs where there is time: what the first one finds is worth having early.
+    """The method at work, in two legs: what the first one finds is worth having early.
 
     Attributes
     ----------
     stopped : whether somebody has asked for an end while it was waited for.
+    first : what the first leg has found, once the second has begun.
     """
 
     def __init__(self, mate: Mate, start: Schedule | Result | None, left: float, grace: float) -> None:
         self.mate, self.until, self.grace, self.stopped = mate, time.monotonic() + left, grace, False
-        self._first: Result | None = None  # leg, once the second has begun
-        self.goes_on = left > 2 * FIRST_LEG_S
-        mate.ask(start, self.until - left + max(FIRST_LEG_S, FIRST_LEG * left) if self.goes_on else self.until)
+        self.first: Result | None = None
+        self._second_is_due = True
+        mate.ask(start, self.until - left + max(FIRST_LEG_S, FIRST_LEG * left))
 
     @property
     def found(self) -> Result | None:
-        """What has come back last."""
-        return self.mate.found if isinstance(self.mate.found, Result) else self._first
+        """What has come back last; not before the mate is idle, as it may be asked to go on then."""
+        return self.mate.found if self.mate.idle and isinstance(self.mate.found, Result) else self.first
 
     def go_on(self, start: Result) -> None:
         """The second leg, if the first has come back and not ended by itself."""
         found = self.found
-        if found is None or not self.goes_on or self.stopped:
+        if found is None or not self._second_is_due or self.stopped:
             return
-        self.goes_on = False
-        if found.termination == "time_limit" and self.until - time.monotonic() > LEAST_S:
-            self._first = found
+        self._second_is_due = False
+        if found.termination == "time_limit" and self.until - time.monotonic() > SECOND_LEG_S:
+            self.first = found
             self.mate.ask(start, self.until)
 
     def stop(self) -> None:
@@ -87,8 +88,13 @@ class Working:
             self.until = time.monotonic()
         self.stopped = True
 
-    def result(self, show: Callable[[], None]) -> Result | None:
+    def result(self, enough: Callable[[], bool]) -> Result | None:
         """What it has found when its time is over, or soon after it was stopped; None where that is nothing.
+
+        Parameters
+        ----------
+        enough
+            Asked a few times a second; may let it go on, and says whether nothing is left to wait for.
 
         Raises
         ------
@@ -96,23 +102,18 @@ class Working:
             Method and referee contradict each other there.
         """
         with held():
-            while self._at_work() and time.monotonic() < self.until + self.grace:
+            while time.monotonic() < self.until + self.grace:
                 try:
                     with heard():
+                        if enough() or self.mate.idle:
+                            break
                         time.sleep(POLL_S)
-                        show()
                 except KeyboardInterrupt:
                     self.stop()
         error = self.mate.found
         if isinstance(error, OptschedError) and type(error) is not OptschedError:
             raise error
         return self.found
-
-    def _at_work(self) -> bool:
-        """Whether there is something to wait for: the second leg too, though nobody has told it to go on."""
-        if self.mate.idle and self.found is not None:
-            self.go_on(self.found)
-        return not self.mate.idle
 
 
 @contextmanager

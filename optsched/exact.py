@@ -31,7 +31,7 @@ class Exact(BaseMethod[Instance]):
     options
         The solver's own options by name; misspelt ones are refused.
     elsewhere
-        Asked now and then for a schedule that has been found elsewhere meanwhile; HiGHS goes on from a better one.
+        Asked by HiGHS, now and then in a search, for a schedule that has been found elsewhere; it goes on from a better one.
     """
 
     name: ClassVar[str] = "exact"

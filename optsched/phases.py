@@ -24,6 +24,7 @@ from optsched.solvers.highs import relaxation
 from optsched.stop import Clock, Stop
 
 PHASES = 100
+OFFERED_S = 1.0  # left, for a schedule to be made a point of the model
 STEP_NOISE = 1e-3  # steps of the objective that rounding may feign
 TINY = 1e-18  # of a unit of the objective: what breaks even exactly is left with so much by floats
 SATISFIED = 1e-9  # a row that a referee's schedule fulfils, in floating point, as a share of its terms
@@ -54,8 +55,8 @@ class Phases:
     ) -> None:
         self.instance, self.formulation, self.solver = instance, formulation, solver
         self.stop, self.clock, self.start = stop, clock, start
-        self._elsewhere, self._offer = elsewhere, start
-        self._encoding = threading.Lock()  # by what is offered on the way, or what is judged
+        self._elsewhere, self._last_heard = elsewhere, start
+        self._encoding = threading.Lock()  # into the model, or out of it: the solver's thread, and whoever has left it behind
         self.timings: dict[str, float] = {}
         self.said: list[str] = []
         self.sign = 1 if instance.sense == "minimize" else -1
@@ -128,7 +129,8 @@ class Phases:
                 self.said.append(f"{self.solver.name} calls infeasible what has a schedule: it lost track of these numbers")
                 self._relax()
                 return replace(outcome, termination="iteration_limit")
-            self._judge(model, outcome)
+            with self._encoding:
+                self._judge(model, outcome)
             self._settle(outcome)
             if outcome.termination != "optimal" and (outcome.termination != "gap_limit" or task.gap):
                 return outcome
@@ -236,13 +238,15 @@ class Phases:
 
     def _offered(self) -> Floats | None:
         """The point of a schedule that has been found elsewhere, once, where it is better than the best so far."""
-        found = None if self._elsewhere is None else self._elsewhere()
-        if found is None or found is self._offer:
+        assert self._elsewhere is not None
+        found, limit = self._elsewhere(), self.stop.seconds
+        soon = limit is not None and limit - self.clock.elapsed_s() < OFFERED_S
+        if found is None or found is self._last_heard or soon:
             return None
         with self._encoding:
             if self.model is None or self.form is None or self.monitor.stopping:
                 return None
-            self._offer, value = found, self._value(found)
+            self._last_heard, value = found, self._value(found)
             if not value < self.objective:
                 return None
             self._take(found, value)

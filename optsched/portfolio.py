@@ -177,9 +177,7 @@ class _Run:
 
         def tell(progress: Progress) -> None:
             self._note(progress.objective, progress.bound)
-            self._hear()
-            self.monitor.show()
-            if not self.enough and self._closed():
+            if self._enough() and not self.enough:
                 self.enough = True
                 raise Enough
 
@@ -198,20 +196,31 @@ class _Run:
     def exact_beside(self, decomposition: Method[Instance], why: str, alone_s: float | None) -> None:
         """Exact for all the time that is left, a decomposition beside it; or, where that cannot be, so many seconds alone."""
         with beside(decomposition if self.asks("decomposition") else None, self.call, self.start) as self.working:
-            working = self.working
+            working, self.heard = self.working, None
             with contextlib.suppress(Enough):
                 self.part("exact", Exact(elsewhere=self._schedule), alone_s if working is None else None, why)
-            ended = self.last
-            if working is None or self._settled():
+            if working is None:
                 return
-            if self._stopped():
-                working.stop()
-            result = working.result(self.monitor.show)
-            self.interrupted |= working.stopped
+            ended, result = self.last, self.heard
+            if not self._settled():
+                if self._stopped():
+                    working.stop()
+                result = working.result(self._enough)
+                self.interrupted |= working.stopped
             if result is not None:
                 self._take("decomposition", result, "the decomposition beside it")
+                first = working.first
+                if first is not None and first is not result:
+                    self.parts[-1]["seconds"] = round(first.timings_s.total + result.timings_s.total, 3)
             if not working.stopped:  # how it ended is how the other one did
                 self.last = ended or result
+            self.working = None
+
+    def _enough(self) -> bool:
+        """Whether what has come from beside leaves nothing to do."""
+        self._hear()
+        self.monitor.show()
+        return self._closed()
 
     def _schedule(self) -> Schedule | None:
         """The best so far."""
@@ -225,7 +234,8 @@ class _Run:
         self._keep(found)
         self.heard = found
         assert self.best is not None
-        self.working.go_on(self.best.model_copy(update={"shadow_prices": self.best.shadow_prices or self.prices}))
+        if not self._closed() and not self._stopped():
+            self.working.go_on(self.best.model_copy(update={"shadow_prices": self._prices}))
 
     def _take(self, name: str, result: Result, why: str) -> None:
         """What a part has found."""
@@ -271,7 +281,7 @@ class _Run:
             timings=self.timings,
             monitor=self.monitor,
             message=self._message(),
-            shadow_prices=(None if self.bounding is None else self.bounding.shadow_prices) or self.prices,
+            shadow_prices=self._prices,
         )
 
     def _message(self) -> str:
@@ -279,6 +289,11 @@ class _Run:
             return "auto chose " + "; then ".join(self.said)
         why = "; ".join(f"{name}: {refusal}" for name, refusal in self.refused.items())
         return f"auto chose greedy, without a bound: {why or 'the family has no method that proves one'}"
+
+    @property
+    def _prices(self) -> dict[str, tuple[float, ...]] | None:
+        """Of the best bound, or the last that there were."""
+        return (None if self.bounding is None else self.bounding.shadow_prices) or self.prices
 
     @property
     def start(self) -> Schedule | Result | None:

@@ -41,7 +41,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_it_finds_comes_back() -> None:
     with beside(Decomposition(), call(90.0), None) as working:
         assert working is not None
-        found = working.result(lambda: None)
+        found = working.result(lambda: False)
     assert found is not None
     assert found.verify(INSTANCE) == []
     assert (found.method, found.bound is not None) == ("decomposition", True)
@@ -71,7 +71,8 @@ def test_the_second_leg_begins_with_the_best_and_has_all_of_the_time(mate: Any) 
     first, better = optsched.solve(INSTANCE, "greedy"), optsched.solve(INSTANCE, "exact")
     first = first.model_copy(update={"termination": "time_limit"})
     working = module.Working(mate, None, 20.0, 0.0)
-    assert mate.asked == [(None, pytest.approx(working.until - 20.0 + 3.0))]
+    ((start, until),) = mate.asked
+    assert (start, until - working.until) == (None, pytest.approx(-17.0))
     working.go_on(better)
     assert len(mate.asked) == 1  # it has not come back
     mate.found, mate.idle = first, True
@@ -79,18 +80,25 @@ def test_the_second_leg_begins_with_the_best_and_has_all_of_the_time(mate: Any) 
     working.go_on(better)
     assert mate.asked[1:] == [(better, working.until)]
     assert working.found is first  # until there is news
-    mate.found = better
+    mate.found, mate.idle = better, True
     assert working.found is better
     working.go_on(first)
     assert len(mate.asked) == 2
 
 
-@pytest.mark.parametrize(("left", "ended", "legs"), [(3.0, "time_limit", 1), (20.0, "completed", 1), (20.0, "time_limit", 2)])
-def test_one_leg_where_time_is_short_or_it_has_ended_by_itself(left: float, ended: str, legs: int, mate: Any) -> None:
-    working = module.Working(mate, None, left, 0.0)
-    mate.found = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": ended})
+def test_one_leg_where_it_has_ended_by_itself(mate: Any) -> None:
+    working = module.Working(mate, None, 20.0, 0.0)
+    mate.found, mate.idle = optsched.solve(INSTANCE, "greedy"), True
     working.go_on(mate.found)
-    assert len(mate.asked) == legs
+    assert len(mate.asked) == 1
+
+
+def test_nobody_goes_on_before_it_is_back(mate: Any) -> None:
+    """What answers is there a moment before the mate is idle, and would take what is asked then for done."""
+    working = module.Working(mate, None, 20.0, 0.0)
+    mate.found = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": "time_limit"})
+    working.go_on(mate.found)
+    assert (len(mate.asked), working.found) == (1, None)
 
 
 def test_nobody_goes_on_after_a_request(mate: Any) -> None:
@@ -101,17 +109,21 @@ def test_nobody_goes_on_after_a_request(mate: Any) -> None:
     assert len(mate.asked) == 1
 
 
-def test_who_waits_for_it_lets_it_go_on(mate: Any) -> None:
+def test_who_waits_for_it_may_let_it_go_on_or_have_enough(mate: Any) -> None:
     """Exact has ended before the first leg has come back."""
     working = module.Working(mate, None, 20.0, 0.0)
     found = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": "time_limit"})
-    mate.found, mate.idle = found, True
+    answers: list[Any] = [found, "nothing"]
 
-    def show() -> None:
-        mate.found, mate.idle = "nothing", True
+    def enough() -> bool:
+        mate.found, mate.idle = answers.pop(0), True
+        working.go_on(found)
+        return False
 
-    assert working.result(show) is found
+    assert working.result(enough) is found
     assert mate.asked[1:] == [(found, working.until)]
+    mate.idle = False
+    assert working.result(lambda: True) is found
 
 
 def test_one_that_dies_has_found_nothing() -> None:
@@ -119,7 +131,7 @@ def test_one_that_dies_has_found_nothing() -> None:
         assert working is not None
         assert working.mate.process is not None
         working.mate.process.kill()
-        assert working.result(lambda: None) is None
+        assert working.result(lambda: False) is None
 
 
 @dataclass(frozen=True)
@@ -148,7 +160,7 @@ def test_a_mate_that_waits_hears_no_ctrl_c() -> None:
     """It has answered, and would die of it with a traceback."""
     with beside(Decomposition(), call(90.0), None) as working:
         assert working is not None
-        assert working.result(lambda: None) is not None
+        assert working.result(lambda: False) is not None
         working.stop()
         assert working.stopped
         assert working.found is not None
@@ -164,9 +176,9 @@ def test_what_it_cannot_take_is_nothing_and_a_contradiction_is_told() -> None:
         working = module.Working(mate, None, 0.0, 0.0)
         if raised:
             with pytest.raises(CertificateError, match="they disagree"):
-                working.result(lambda: None)
+                working.result(lambda: False)
         else:
-            assert working.result(lambda: None) is None
+            assert working.result(lambda: False) is None
 
 
 @pytest.mark.parametrize(("method", "seconds"), [(Decomposition(), None), (Decomposition(), 0.1), (None, 60.0)])

@@ -169,6 +169,7 @@ class Working:
     def __init__(self, found: Any) -> None:
         self.found, self.stopped, self.heard = found, False, list[str]()
         self.gone_on: list[Any] = []
+        self.first: Any = None
 
     def go_on(self, start: Any) -> None:
         self.gone_on.append(start)
@@ -177,8 +178,9 @@ class Working:
         self.heard.append("stop")
         self.stopped = True
 
-    def result(self, show: Any) -> Any:
+    def result(self, enough: Any) -> Any:
         self.heard.append("result")
+        enough()
         return self.found
 
 
@@ -266,6 +268,9 @@ def test_exact_is_stopped_where_it_has_closed_the_gap(run: Any, working: Working
     result, _ = run([(GREEDY.schedule, FAR, "time_limit"), (EMPTY, FAR, "interrupted")], load=3)
     assert len(heard) == 1
     assert (result.solution, result.termination) == ("optimal", "optimal")
+    assert [part["method"] for part in result.options["parts"]] == ["decomposition", "exact", "decomposition"]
+    assert result.message.endswith("the decomposition beside it")
+    assert working.gone_on == []
 
 
 def test_exact_hears_at_once_of_what_is_found_beside(run: Any, working: Working, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from optsched.decomposition.bundle import Bundle, on_simplex
 from optsched.decomposition.vcc.beam import Beam, Settings
 from optsched.decomposition.vcc.corridor import corridors
 from optsched.decomposition.vcc.fits import Window, reachable
+from optsched.decomposition.vcc.fluid import by_the_job
 from optsched.decomposition.vcc.memory import MemoryRelaxation
 from optsched.decomposition.vcc.paths import Paths, _least
 from optsched.decomposition.vcc.relaxation import Prices, StaircaseRelaxation
@@ -25,6 +27,7 @@ from optsched.errors import OptschedError
 from optsched.instances.generators import vcc
 from optsched.instances.readers import read_google2019
 from optsched.instances.vcc import Job, VccInstance
+from optsched.models.vcc.fluid import Fluid
 from optsched.monitor import Monitor
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.referee import evaluate
@@ -220,6 +223,27 @@ def test_the_fluid_misses_what_cannot_be_done() -> None:
     assert (result.components["unfinished"], result.bound) == pytest.approx((10.0, result.objective))
 
 
+@pytest.mark.parametrize(("upper", "left"), [(0.15, 0.15), (0.05, 0.0)])
+def test_the_fluid_counts_jobs(upper: float, left: float) -> None:
+    """Of a class of 1 and 9 NCU a tenth may be late, and no less."""
+    jobs = (Job(id="a", submitted=0, duration=1, ncu=1.0), Job(id="b", submitted=0, duration=1, ncu=9.0))
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=10.0,
+        carbon_kg_per_kwh=(0.1,) * 3,
+        inflexible_ncu=(0.0,) * 3,
+        unfinished_penalty_per_ncu_h=5.0,
+        delay_limit_slots=1,
+        delay_penalty_per_ncu_h=1.0,
+        jobs=jobs,
+    )
+    model = Fluid(instance)
+    form = solvers.linear_form(model)
+    late = np.array([column is model.pyomo.delays[0, 2] for column in form.columns])
+    form = by_the_job(model, replace(form, upper=np.where(late, upper, form.upper)))
+    assert (form.upper[late], form.cost[late] > 0) == (left, left > 0)
+
+
 def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has what building the model has left, and is asked to stop; else the process would wait for it at its end."""
     told: list[tuple[float | None, str | None]] = []
@@ -245,7 +269,7 @@ def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_fluid_says_when_it_is_too_large() -> None:
-    with pytest.raises(OptschedError, match="variables"):
+    with pytest.raises(OptschedError, match="classes by slot"):
         optsched.solve(vcc(days=14, jobs=4000, load=0.1), "fluid")
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PLACE = "data centre"
 NOISE = 1e-9  # of a share, for roundings
-CUT_OFF = 2.0  # times the start's objective: what costs more is left out, far from the optimum, whose multipliers count
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class FluidBound(BaseMethod[VccInstance]):
         if (reason := Fluid.refuses(instance)) is not None:
             raise OptschedError(f"method fluid: {reason}")
         best: Schedule = best_start(instance, call.given, call.until)
-        value = evaluate(instance, best).objective
+        value = evaluate(instance, best).objective  # what costs more is cut off, far from the optimum, whose multipliers count
         monitor = call.monitor()
         found: list[tuple[VccSchedule, float | None]] = []
         ended: list[SolverResult] = []
@@ -60,7 +59,8 @@ class FluidBound(BaseMethod[VccInstance]):
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
             form = linear_form(model).scaled(value)
-            form = by_the_job(model, cut_off(form, CUT_OFF * value * form.scale)).scaled(value)
+            known = value * form.scale
+            form = by_the_job(model, cut_off(form, known + max(0.0, known - form.offset))).scaled(value)
             how = SolverSettings(seconds=call.left(), seed=call.seed)
             within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own
             monitor.when_stopped(lambda: within.stop(monitor.stopping or "time_limit"))
@@ -70,7 +70,7 @@ class FluidBound(BaseMethod[VccInstance]):
                 form.store(outcome.x)
                 if outcome.duals is not None:
                     prices.append({PLACE: worth(model, form, outcome.duals)})
-                found.append((model.decode(), None if outcome.bound is None else min(value, outcome.bound / form.scale)))
+                found.append((model.decode(), None if outcome.bound is None else outcome.bound / form.scale))
 
         run_with_deadline(work, monitor, call.until)
         for schedule, _ in found:
@@ -94,8 +94,8 @@ def by_the_job(model: Fluid, form: LinearForm) -> LinearForm:
     np.minimum.at(smallest, index, ncu)
     share = smallest / np.bincount(index, ncu, minlength=len(keys)) * (1 - NOISE)
     least = {id(variable): share[c] for own in (model.pyomo.waits, model.pyomo.delays) for (c, _), variable in own.items()}
-    none = form.upper < np.array([least.get(id(column), 0.0) for column in form.columns])
-    return replace(form, upper=np.where(none, 0.0, form.upper), cost=np.where(none, 0.0, form.cost))
+    excluded = form.upper < np.array([least.get(id(column), 0.0) for column in form.columns])
+    return replace(form, upper=np.where(excluded, 0.0, form.upper), cost=np.where(excluded, 0.0, form.cost))
 
 
 def worth(model: Fluid, form: LinearForm, duals: Floats) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from optsched.models.base import Expression, Model
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
-MOST = 60_000  # variables
+MOST = 60_000  # classes by slot
 
 
 class Fluid(Model[VccInstance, VccSchedule]):
@@ -34,19 +34,17 @@ class Fluid(Model[VccInstance, VccSchedule]):
     @cached_property
     def classes(self) -> tuple[Ints, Ints]:
         """Distinct (submitted, duration, due), shape (C, 3), and the class of each job of the queue."""
-        jobs = self.instance.columns
-        keys = np.stack([jobs.submitted, jobs.duration, self.instance.due], axis=1)
-        found, index = np.unique(keys, axis=0, return_inverse=True)
-        return found, index.reshape(-1)
+        return _classes(self.instance)
 
     @classmethod
     def refuses(cls, instance: VccInstance) -> str | None:
         """Evictions, and what is too large to build."""
         if instance.preempt:
             return "preempt is true, and evictions are beyond it"
-        pairs = np.unique(np.stack([instance.columns.submitted, instance.columns.duration], axis=1), axis=0)
-        size = int((instance.horizon - pairs[:, 0]).sum())
-        return f"{size:,} variables, at most {MOST:,} are built; the decomposition takes any size" if size > MOST else None
+        size = int((instance.horizon - _classes(instance)[0][:, 0]).sum())
+        return (
+            f"{size:,} classes by slot, at most {MOST:,} are built; the decomposition takes any size" if size > MOST else None
+        )
 
     def build(self) -> None:
         """Rows by class, batch and slot."""
@@ -142,3 +140,10 @@ class Fluid(Model[VccInstance, VccSchedule]):
     def decode(self) -> VccSchedule:
         """The schedule of the rounded staircase; dearer than the relaxation, as a rule."""
         return self.staircase().schedule()
+
+
+def _classes(instance: VccInstance) -> tuple[Ints, Ints]:
+    """See `Fluid.classes`."""
+    keys = np.stack([instance.columns.submitted, instance.columns.duration, instance.due], axis=1)
+    found, index = np.unique(keys, axis=0, return_inverse=True)
+    return found, index.reshape(-1)
