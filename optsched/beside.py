@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -32,12 +33,12 @@ class Beside:
     def __init__(self, method: Method[Any], call: tuple[Any, Stop, int]) -> None:
         self.method, self.call = method, call
 
-    def __call__(self, start: Schedule | Result | None, until: float) -> Result | OptschedError:
-        """Solve until a moment of the machine's clock; Ctrl-C comes from who asks, and only in here."""
+    def __call__(self, start: Schedule | Result | None, until: float, leg_s: float) -> Result | OptschedError:
+        """Solve until a moment of the machine's clock, or for so long; Ctrl-C comes from who asks, and only in here."""
         instance, stop, seed = self.call
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            stop = replace(stop, seconds=max(1e-3, until - time.monotonic()))
+            stop = replace(stop, seconds=max(1e-3, min(until - time.monotonic(), leg_s)))
             return self.method(instance, stop=stop, seed=seed, start=start)
         except OptschedError as error:
             return error
@@ -64,7 +65,7 @@ class Working:
         self.mate, self.until, self.grace, self.stopped = mate, time.monotonic() + left, grace, False
         self.first: Result | None = None
         self._second_is_due = True
-        mate.ask(start, self.until - left + max(FIRST_LEG_S, FIRST_LEG * left))
+        mate.ask(start, self.until, max(FIRST_LEG_S, FIRST_LEG * left))
 
     @property
     def found(self) -> Result | None:
@@ -79,7 +80,7 @@ class Working:
         self._second_is_due = False
         if found.termination == "time_limit" and self.until - time.monotonic() > SECOND_LEG_S:
             self.first = found
-            self.mate.ask(start, self.until)
+            self.mate.ask(start, self.until, math.inf)
 
     def stop(self) -> None:
         """Somebody asks for an end: what it has is on its way."""

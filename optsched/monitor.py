@@ -13,7 +13,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ AT_EXIT_S = 20.0
 POLL_S = 0.05
 TELL_S = 0.25
 NATIVE = {f"optsched.solvers.{name}" for name in ("highs", "cp_sat", "mathopt", "minlp", "pdlp", "scip")}
+IMPORTS = {"importlib._bootstrap"}
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,12 @@ def _end(thread: threading.Thread) -> None:
 
 
 def _send(thread: threading.Thread) -> None:
-    if thread.is_alive() and not _in_solver(thread):
+    """Not while it imports: of a module that is cut short parts stay behind, and nobody can import it again."""
+    if not thread.is_alive() or _in_solver(thread):
+        return
+    if _inside(thread, IMPORTS):
+        threading.Timer(POLL_S, _send, (thread,)).start()
+    else:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
 
 
@@ -229,9 +235,14 @@ class _SentAgain:
 
 
 def _in_solver(thread: threading.Thread) -> bool:
+    return _inside(thread, NATIVE)
+
+
+def _inside(thread: threading.Thread, modules: Set[str]) -> bool:
+    """Whether one of these modules is at work there."""
     frame = sys._current_frames().get(thread.ident or 0)
     while frame is not None:
-        if frame.f_globals.get("__name__") in NATIVE:
+        if frame.f_globals.get("__name__") in modules:
             return True
         frame = frame.f_back
     return False

@@ -337,7 +337,7 @@ def certified(
     timings
         Wall seconds by step.
     incumbents
-        Rows of seconds, objective and bound.
+        Rows of seconds, objective and bound; none is shown that claims more than the referee says in the end.
     message
         What else there is to say.
     shadow_prices
@@ -383,7 +383,7 @@ def certified(
         components=components,
         message=message,
         timings_s=Timings(**(timings or {}), total=seconds),
-        incumbents=tuple(incumbents),
+        incumbents=tuple((at, _no_better(instance, shown, objective), proven) for at, shown, proven in incumbents),
         versions=versions(packages),
         schedule=schedule,
         shadow_prices=shadow_prices,
@@ -396,3 +396,10 @@ def certified(
 def schedule_of(start: S | Result[S] | None) -> S | None:
     """The schedule to start from."""
     return start.schedule if isinstance(start, Result) else start
+
+
+def _no_better(instance: Instance, shown: float | None, objective: float | None) -> float | None:
+    """What a solver has claimed on its way, or what the referee says in the end, if that is worse."""
+    if shown is None or objective is None:
+        return shown
+    return max(shown, objective) if instance.sense == "minimize" else min(shown, objective)

@@ -140,6 +140,19 @@ def test_certified_refuses_what_beats_its_bound(examples: Path) -> None:
         certified(instance, broken, method="magic", termination="optimal", bound=None, seconds=0)
 
 
+@pytest.mark.parametrize("problem", ["allocation", "deferrable"])
+def test_no_incumbent_claims_more_than_the_referee_says(problem: str, examples: Path) -> None:
+    """A solver's claims are within its tolerances; nobody has judged them."""
+    instance: Any = optsched.load(examples / f"{problem}-small.json")
+    best = optsched.solve(instance, "exact")
+    claims = [(0.1, None, None), (0.2, 0.9 * best.objective, None), (0.3, 1.1 * best.objective, best.bound)]
+    made = certified(instance, best.schedule, method="x", termination="completed", bound=None, seconds=1.0, incumbents=claims)
+    worse, better = (1.1, 1.0) if instance.sense == "minimize" else (0.9, 1.0)
+    shown = [objective for _, objective, _ in made.incumbents]
+    assert shown[0] is None
+    assert sorted(shown[1:]) == pytest.approx(sorted([worse * best.objective, better * best.objective]))
+
+
 def test_old_files_stay_readable(solved: tuple[Any, dict[str, Any], Path]) -> None:
     """Fields that came later than the format may be missing."""
     instance, data, path = solved

@@ -244,6 +244,39 @@ def test_the_fluid_counts_jobs(upper: float, left: float) -> None:
     assert (form.upper[late], form.cost[late] > 0) == (left, left > 0)
 
 
+@pytest.mark.parametrize("inflexible", [1e9 - 1e-3, 1e9 - 10.0, 1e9 - 1e4])
+def test_the_fluid_takes_a_data_centre_that_is_nearly_full(inflexible: float) -> None:
+    """A cap's row had a coefficient of the capacity over what is left, which HiGHS refuses from 1e15 on."""
+    instance = VccInstance(
+        name="x",
+        capacity_ncu=1e9,
+        carbon_kg_per_kwh=(0.1, 0.2, 0.1),
+        inflexible_ncu=(inflexible, 0.0, inflexible),
+        unfinished_penalty_per_ncu_h=5.0,
+        jobs=(Job(id="a", submitted=0, duration=1, ncu=1e6), Job(id="b", submitted=1, duration=1, ncu=2e8)),
+    )
+    fluid, exact = optsched.solve(instance, "fluid"), optsched.solve(instance, "exact")
+    assert exact.solution == "optimal"
+    assert fluid.bound is not None
+    assert fluid.bound <= exact.objective
+
+
+def test_the_fluid_does_not_call_infeasible_what_has_a_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solved once more as it is; if that helps nothing, there is no bound."""
+    from optsched.solvers.highs import Highs
+
+    asked: list[object] = []
+
+    def lost(self: Highs, model: Any, form: Any, task: SolverSettings, monitor: Monitor) -> SolverResult:
+        asked.append(task.options.get("presolve"))
+        return SolverResult("infeasible")
+
+    monkeypatch.setattr(Highs, "solve", lost)
+    result = optsched.solve(vcc(days=1, jobs=20, load=0.3), "fluid")
+    assert asked == [None, "off"]
+    assert (result.termination, result.bound, result.solution) == ("error", None, "feasible")
+
+
 def test_the_fluids_solver_is_told_when_time_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has what building the model has left, and is asked to stop; else the process would wait for it at its end."""
     told: list[tuple[float | None, str | None]] = []

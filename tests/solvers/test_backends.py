@@ -440,3 +440,25 @@ def test_heuristics_return_a_better_start() -> None:
     instance = osdec(jobs=60, horizon=48, seed=2)
     best = optsched.solve(instance, time_limit=5)
     assert optsched.solve(instance, "greedy", start=best).objective == best.objective
+
+
+def test_no_import_is_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thread that is left behind: parts of the module would stay, and the next part of a run could not import it."""
+    (tmp_path / "imported_slowly.py").write_text("import time\nfor _ in range(30):\n    time.sleep(0.02)\nDONE = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    went_on = threading.Event()
+
+    def work() -> None:
+        import imported_slowly  # type: ignore[import-not-found]  # noqa: F401
+
+        while True:
+            went_on.set()
+            time.sleep(0.01)
+
+    run_with_deadline(work, Monitor(Clock(), 1), 0.1)
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == "optsched-solver")
+    assert not went_on.is_set()
+    thread.join(60.0)
+    assert went_on.is_set()  # it has imported, and been told
+    assert not thread.is_alive()
+    assert sys.modules["imported_slowly"].DONE

@@ -65,6 +65,11 @@ class FluidBound(BaseMethod[VccInstance]):
             within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own
             monitor.when_stopped(lambda: within.stop(monitor.stopping or "time_limit"))
             outcome = backend("highs").solve(model, form, how, within)
+            if outcome.termination == "infeasible":  # there is a schedule: presolve has lost track of the numbers
+                plain = replace(how, seconds=call.left(), options={"presolve": "off"})
+                outcome = backend("highs").solve(model, form, plain, within)
+            if outcome.termination == "infeasible":
+                outcome = replace(outcome, termination="error", message="HiGHS calls infeasible what has a schedule")
             ended.append(outcome)
             if outcome.x is not None:
                 form.store(outcome.x)

@@ -20,6 +20,7 @@ from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
 MOST = 60_000  # classes by slot
+LITTLE = 1e-6  # of the capacity: where no more is left a cap is bounded by nothing, since solvers drop what is so small
 
 
 class Fluid(Model[VccInstance, VccSchedule]):
@@ -88,9 +89,8 @@ class Fluid(Model[VccInstance, VccSchedule]):
             if here:
                 m.room[t] = load <= room[t]
                 m.rows.add(m.empty[t] <= m.least[max(b for b in batches if b <= t), t])
-            if left[t] > 1e-9 * size:
-                scale = size / float(left[t])
-                m.rows.add(m.cap[t] <= scale * (load + running[t] + heads[t] * (1 - m.empty[t])) + size * m.empty[t])
+            if (share := float(left[t]) / size) > LITTLE:
+                m.rows.add(share * m.cap[t] <= load + running[t] + heads[t] * (1 - m.empty[t]) + float(left[t]) * m.empty[t])
             cost += carbon[t] * instance.kw_per_ncu * load
         for d in range(len(instance.asked)):
             mine = np.flatnonzero(instance.day == d).tolist()
