@@ -179,3 +179,10 @@ def unconfirmed(claims: Mapping[str, tuple[float | None, float | None]]) -> Iter
     for name, (claimed, true) in claims.items():
         if (claimed is None) != (true is None) or (claimed is not None and true is not None and differs(claimed, true)):
             yield Violation("figure that the referee does not confirm", detail=f"{name} is {claimed}, should be {true}")
+
+
+def no_better(instance: Instance, shown: float | None, objective: float | None) -> float | None:
+    """What a solver has claimed on its way, or what the referee says in the end, if that is worse."""
+    if shown is None or objective is None:
+        return shown
+    return max(shown, objective) if instance.sense == "minimize" else min(shown, objective)

@@ -18,6 +18,7 @@ from optsched.certificate import (
     Termination,
     Timings,
     beats,
+    no_better,
     relative_gap,
     settled,
     unconfirmed,
@@ -383,7 +384,7 @@ def certified(
         components=components,
         message=message,
         timings_s=Timings(**(timings or {}), total=seconds),
-        incumbents=tuple((at, _no_better(instance, shown, objective), proven) for at, shown, proven in incumbents),
+        incumbents=tuple((at, no_better(instance, shown, objective), proven) for at, shown, proven in incumbents),
         versions=versions(packages),
         schedule=schedule,
         shadow_prices=shadow_prices,
@@ -396,10 +397,3 @@ def certified(
 def schedule_of(start: S | Result[S] | None) -> S | None:
     """The schedule to start from."""
     return start.schedule if isinstance(start, Result) else start
-
-
-def _no_better(instance: Instance, shown: float | None, objective: float | None) -> float | None:
-    """What a solver has claimed on its way, or what the referee says in the end, if that is worse."""
-    if shown is None or objective is None:
-        return shown
-    return max(shown, objective) if instance.sense == "minimize" else min(shown, objective)
