@@ -22,7 +22,7 @@ from optsched.stop import Stop, deadline
 if TYPE_CHECKING:
     from optsched.methods import Method
 
-FIRST_LEG, FIRST_LEG_S = 0.15, 2.0  # how long the first leg is: a share of the time, and seconds at least
+TWO_LEGS_S, FIRST_LEG = 20.0, 0.15  # time from which on there are two, since a second one begins anew; share of the first
 SECOND_LEG_S = 0.5  # left, for a second one
 POLL_S, ON_ITS_WAY_S = 0.02, 0.5  # what has been found is judged there, and told here
 
@@ -53,7 +53,7 @@ class Enough(KeyboardInterrupt):
 
 
 class Working:
-    """The method at work, in two legs: what the first one finds is worth having early.
+    """The method at work, in two legs where there is time: what the first one finds is worth having early.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Working:
     def __init__(self, mate: Mate, start: Schedule | Result | None, left: float, grace: float) -> None:
         self.mate, self.until, self.grace, self.stopped = mate, time.monotonic() + left, grace, False
         self.first: Result | None = None
-        self._second_is_due = True
-        mate.ask(start, self.until, max(FIRST_LEG_S, FIRST_LEG * left))
+        self._second_is_due = left >= TWO_LEGS_S
+        mate.ask(start, self.until, FIRST_LEG * left if self._second_is_due else math.inf)
 
     @property
     def found(self) -> Result | None:

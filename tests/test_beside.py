@@ -86,11 +86,12 @@ def test_the_second_leg_begins_with_the_best_and_has_all_of_the_time(mate: Any) 
     assert len(mate.asked) == 2
 
 
-def test_one_leg_where_it_has_ended_by_itself(mate: Any) -> None:
-    working = module.Working(mate, None, 20.0, 0.0)
-    mate.found, mate.idle = optsched.solve(INSTANCE, "greedy"), True
+@pytest.mark.parametrize(("left", "ended", "leg_s"), [(20.0, "completed", 3.0), (19.0, "time_limit", math.inf)])
+def test_one_leg_where_it_has_ended_by_itself_or_time_is_short(left: float, ended: str, leg_s: float, mate: Any) -> None:
+    working = module.Working(mate, None, left, 0.0)
+    mate.found, mate.idle = optsched.solve(INSTANCE, "greedy").model_copy(update={"termination": ended}), True
     working.go_on(mate.found)
-    assert len(mate.asked) == 1
+    assert mate.asked == [(None, working.until, leg_s)]
 
 
 def test_nobody_goes_on_before_it_is_back(mate: Any) -> None:
