@@ -40,6 +40,7 @@ CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES, CORE_SHARE = 20, 0.2  # at first, four times as many at every further try; of the time that is left, at most
 WINDOW_SHARE = 0.1  # of the time limit, for one, at most
 LARGE = 0.08  # a gap that is the bound's: with that much heat what there is would be lost
+FEWER = 0.7  # of a core that took all of its time, for another one to be worth it
 ROUNDS = 100  # if nothing else ends the search
 LEG_S, LATE_LEG_S = 1.0, 3.0  # how long mates search for themselves, and how long when there are windows
 ENDS_S = 0.25  # how long before the end they are back
@@ -53,7 +54,8 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
-    core : bound of the exact core, infinite until it has one. rounds : so far. window : the windows, once ruins have begun.
+    core : bound of the exact core, infinite until it has one. most_open : options that are worth choosing exactly.
+    rounds : so far. window : the windows, once ruins have begun.
     """
 
     def __init__(self, program: TimeIndexedProblem, monitor: Monitor, stop: Stop, seed: int, threads: int = 0) -> None:
@@ -67,6 +69,7 @@ class Search:
         self.best: Ints = np.zeros(0, dtype=np.int64)
         self.value = program.objective(self.best)
         self.core = np.inf
+        self.most_open = CORE
         self.loss = 0.0  # of a chosen job, at first
         self.began_s = 0.0  # when ruins began
 
@@ -190,9 +193,12 @@ class Search:
         behind = pricing.earns[p.job] - pricing.reduced
         open_ = behind <= self.dual.bound - self.value + 1e-9 * abs(self.value)
         open_[self.best] = True
-        if int(open_.sum()) > CORE:
+        if int(open_.sum()) > self.most_open:
             return None
+        began, seconds = self.monitor.clock.elapsed_s(), self._seconds(CORE_SHARE)
         found = self._chosen(open_, self.stop.gap or 0.0, nodes, CORE_SHARE)
+        if seconds is not None and self.monitor.clock.elapsed_s() - began > seconds:
+            self.most_open = int(FEWER * int(open_.sum()))
         self._offer(found.chosen)
         if found.bound is not None:
             self.core = max(min(self.core, found.bound), self.value)

@@ -178,3 +178,28 @@ def test_a_later_core_that_proves_less_changes_nothing(monkeypatch: pytest.Monke
     for core in (2000.0, 1000.0, 1000.0):
         made._finish(pricing, 1)
         assert made.core == core
+
+
+@pytest.mark.parametrize(("takes", "asked"), [(19.0, 3), (21.0, 1)])
+def test_a_core_that_took_all_of_its_time_waits_until_fewer_options_are_left(
+    takes: float, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 s a fifth is its time; what is left at the second and third try is no less."""
+    clock: Any = Late()
+    made = Search(crowded(), Monitor(clock, -1), Stop(seconds=100.0), 0)
+    made.dual = made._price(None)
+    sizes: list[int] = []
+
+    def solved(program: TimeIndexedProblem, start: Any, *given: Any, **more: Any) -> Optimum:
+        sizes.append(len(program))
+        clock.now_s += takes if len(sizes) == 1 else 0.0
+        return Optimum(start, None)
+
+    monkeypatch.setattr(search, "solve_restricted_mip", solved)
+    pricing = Pricing(made.program, made.dual)
+    for _ in range(3):
+        made._finish(pricing, 1)
+    assert len(sizes) == asked
+    made.most_open = sizes[0]  # few enough
+    made._finish(pricing, 1)
+    assert len(sizes) == asked + 1
