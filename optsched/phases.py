@@ -244,7 +244,9 @@ class Phases:
         if found is None or found is self._last_heard or soon:
             return None
         with self._encoding:
-            if self.model is None or self.form is None or self.monitor.stopping:
+            assert self.model is not None
+            assert self.form is not None
+            if self.monitor.stopping:
                 return None
             self._last_heard, value = found, self._value(found)
             if not value < self.objective:

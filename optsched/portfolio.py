@@ -177,7 +177,7 @@ class _Run:
 
         def tell(progress: Progress) -> None:
             self._note(progress.objective, progress.bound)
-            if self._enough() and not self.enough:
+            if self._heard_enough() and not self.enough:
                 self.enough = True
                 raise Enough
 
@@ -205,7 +205,7 @@ class _Run:
             if not self._settled():
                 if self._stopped():
                     working.stop()
-                result = working.result(self._enough)
+                result = working.result(self._heard_enough)
                 self.interrupted |= working.stopped
             if result is not None:
                 self._take("decomposition", result, "the decomposition beside it")
@@ -216,7 +216,7 @@ class _Run:
                 self.last = ended or result
             self.working = None
 
-    def _enough(self) -> bool:
+    def _heard_enough(self) -> bool:
         """Whether what has come from beside leaves nothing to do."""
         self._hear()
         self.monitor.show()

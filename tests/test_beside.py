@@ -51,7 +51,7 @@ def test_what_it_finds_comes_back() -> None:
 
 
 class Told:
-    """A mate that is idle, and keeps what it is asked."""
+    """A mate that keeps what it is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []

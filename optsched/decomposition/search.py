@@ -166,11 +166,11 @@ class Search:
         used[self.best] = True
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
-        return self._chosen(used, ROUGH, 1, MIP_SHARE).chosen
+        return self._chosen(used, ROUGH, 1, self._seconds(MIP_SHARE)).chosen
 
-    def _chosen(self, among: Bools, gap: float, nodes: int, share: float) -> Optimum:
-        """The best so far or better, exactly, among some options; it takes a share of the time that is left at most."""
-        rows, seconds = np.flatnonzero(among), self._seconds(share)
+    def _chosen(self, among: Bools, gap: float, nodes: int, seconds: float | None) -> Optimum:
+        """The best so far or better, exactly, among some options, in so many seconds at most."""
+        rows = np.flatnonzero(among)
         start = np.searchsorted(rows, self.best)
         found = solve_restricted_mip(self.program.where(among), start, gap, nodes, self.monitor, seconds=seconds)
         return replace(found, chosen=rows[found.chosen])
@@ -193,12 +193,12 @@ class Search:
         behind = pricing.earns[p.job] - pricing.reduced
         open_ = behind <= self.dual.bound - self.value + 1e-9 * abs(self.value)
         open_[self.best] = True
-        if int(open_.sum()) > self.most_open:
+        count, began, seconds = int(open_.sum()), self.monitor.clock.elapsed_s(), self._seconds(CORE_SHARE)
+        if count > self.most_open:
             return None
-        began, seconds = self.monitor.clock.elapsed_s(), self._seconds(CORE_SHARE)
-        found = self._chosen(open_, self.stop.gap or 0.0, nodes, CORE_SHARE)
+        found = self._chosen(open_, self.stop.gap or 0.0, nodes, seconds)
         if seconds is not None and self.monitor.clock.elapsed_s() - began > seconds:
-            self.most_open = int(FEWER * int(open_.sum()))
+            self.most_open = int(FEWER * count)
         self._offer(found.chosen)
         if found.bound is not None:
             self.core = max(min(self.core, found.bound), self.value)

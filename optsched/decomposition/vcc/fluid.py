@@ -49,7 +49,7 @@ class FluidBound(BaseMethod[VccInstance]):
         if (reason := Fluid.refuses(instance)) is not None:
             raise OptschedError(f"method fluid: {reason}")
         best: Schedule = best_start(instance, call.given, call.until)
-        value = evaluate(instance, best).objective  # what costs more is cut off, far from the optimum, whose multipliers count
+        value = evaluate(instance, best).objective
         monitor = call.monitor()
         found: list[tuple[VccSchedule, float | None]] = []
         ended: list[SolverResult] = []
@@ -59,7 +59,7 @@ class FluidBound(BaseMethod[VccInstance]):
             model = Fluid(instance)
             model.encode(VccSchedule(cap=(), starts=()))
             form = linear_form(model).scaled(value)
-            known = value * form.scale
+            known = value * form.scale  # what costs as much again is cut off: far from the optimum, whose multipliers count
             form = by_the_job(model, cut_off(form, known + max(0.0, known - form.offset))).scaled(value)
             how = SolverSettings(seconds=call.left(), seed=call.seed)
             within = Monitor(call.clock, 1)  # its figures are the relaxation's, in units of its own

@@ -16,6 +16,7 @@ import pyomo.core as pyo
 from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Expression, Model
+from optsched.models.vcc.waiting import waiting
 from optsched.problems.vcc import Staircase, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
@@ -99,22 +100,17 @@ class Fluid(Model[VccInstance, VccSchedule]):
         m.objective = pyo.Objective(expr=cost + self._waiting(keys, ncu))
 
     def _waiting(self, keys: Ints, ncu: list[float]) -> Expression:
-        """What is not done, a cost of not having begun, and delay, one of beginning late: in columns of their own."""
-        instance, m, slots = self.instance, self.pyomo, self.instance.horizon
-        undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
-        waits, delays = dict[tuple[int, int], float](), dict[tuple[int, int], float]()
-        constant = 0.0
-        for c, (submitted, duration, due) in enumerate(keys.tolist()):
-            constant += undone * ncu[c] * max(0, duration - slots + submitted)
-            if undone:
-                waits |= {(c, t): undone * ncu[c] for t in range(max(submitted, slots - duration), slots)}
-            if late:
-                delays |= {(c, t): late * ncu[c] * (t - due) for t in range(max(submitted, due + 1), slots)}
-        m.waits, m.delays = pyo.Var(waits, bounds=(0, 1)), pyo.Var(delays, bounds=(0, 1))
+        """What is not done, a cost of not having begun, and delay, one of beginning late."""
+        instance, m = self.instance, self.pyomo
+        submitted, duration, due = keys.T.tolist()
+        waits, delays, constant = waiting(instance, zip(ncu, duration, submitted, due, strict=True))
+        m.waits, m.delays = (
+            pyo.Var([key for key, price in priced.items() if price], bounds=(0, 1)) for priced in (waits, delays)
+        )
         for key, variable in m.waits.items():
             m.rows.add(m.begun[key] + variable >= 1)
         for (c, t), variable in m.delays.items():
-            m.rows.add(m.begun[c, t] - (m.begun[c, t - 1] if t > keys[c, 0] else 0) <= variable)
+            m.rows.add(m.begun[c, t] - (m.begun[c, t - 1] if t > submitted[c] else 0) <= variable)
         paid = [price[key] * variable for price, own in ((waits, m.waits), (delays, m.delays)) for key, variable in own.items()]
         return instance.slot_h * (sum(paid) + constant)
 

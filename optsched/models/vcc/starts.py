@@ -10,6 +10,7 @@ import pyomo.core as pyo
 from optsched.instances.base import Ints
 from optsched.instances.vcc import VccInstance
 from optsched.models.base import Expression, Model
+from optsched.models.vcc.waiting import waiting
 from optsched.problems.vcc import Staircase, from_schedule, round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule
 
@@ -87,24 +88,10 @@ class FifoStarts(Model[VccInstance, VccSchedule]):
         m.objective = pyo.Objective(expr=cost)
 
     def _waiting(self) -> Expression:
-        """What is not done, a cost of not having begun, and delay, one of beginning late.
-
-        In columns of their own whose costs are not negative: no large ones cancel, and one that costs too much is cut off.
-        """
-        instance, m, slots = self.instance, self.pyomo, self.instance.horizon
-        undone, late = instance.unfinished_penalty_per_ncu_h, instance.delay_penalty_per_ncu_h
-        jobs = zip(instance.columns.ncu.tolist(), instance.columns.duration.tolist(), instance.due.tolist(), strict=True)
-        waits, delays = dict[tuple[int, int], float](), dict[tuple[int, int], float]()
-        constant = 0.0
-        for i, (ncu, duration, due) in enumerate(jobs):
-            # of its last slots, as many as it is long, each in which it has not begun is one that it lacks
-            constant += undone * ncu * max(0, duration - slots)
-            for t in range(max(0, slots - duration), slots):
-                if (i, t) in m.begun:
-                    waits[i, t] = undone * ncu
-                else:
-                    constant += undone * ncu
-            delays |= {(i, t): late * ncu * (t - due) for t in range(due + 1, slots) if (i, t) in m.begun}
+        """What is not done, a cost of not having begun, and delay, one of beginning late."""
+        instance, m, jobs = self.instance, self.pyomo, self.instance.columns
+        of = (column.tolist() for column in (jobs.ncu, jobs.duration, jobs.submitted, instance.due))
+        waits, delays, constant = waiting(instance, zip(*of, strict=True))
         m.waits, m.delays = (
             pyo.Var([key for key, price in priced.items() if price or not self.prunes], bounds=(0, 1))
             for priced in (waits, delays)
