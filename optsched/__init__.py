@@ -259,7 +259,7 @@ def replay(
     budget_s: float | str | None = None,
     history: Instance | None = None,
     guard: bool = True,
-    events: Events | str | Path | None = None,
+    events: Events | Mapping[str, Any] | str | Path | None = None,
     estimates: str | None = None,
     seed: int = 0,
     log: Callable[[dict[str, Any]], None] | None = None,
@@ -290,7 +290,7 @@ def replay(
     guard
         Whether a rule decides where what an agent has learned would do worse.
     events
-        What goes wrong, or the file that says so: outages, cancelled jobs, estimates. Policies see it when it happens.
+        What goes wrong, or the file or object that says so: outages, cancelled jobs, estimates. Policies see it as it happens.
     estimates
         What policies believe of durations: ``"true"``, ``"user"`` (the jobs' own `estimate`), ``"noisy:0.3"``.
     seed

@@ -72,10 +72,14 @@ def compare_all(
     ------
     Interrupted
         With the table so far.
+    OptschedError
+        There is no instance.
     """
     from optsched.analysis.table import Table
 
     listed = list(instances)
+    if not listed:
+        raise OptschedError("there is no instance to compare on")
     drawn = list(read_seeds(seeds)) if isinstance(seeds, str) else [read_seed(seed) for seed in seeds]
     if len(listed) > 1 and isinstance(how.get("bound"), int | float):
         raise OptschedError("a number as a bound goes with a single instance")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AnyMethod: TypeAlias = str | Method[Never] | Callable[..., Schedule | Mapping[str, object]]
+ASKED = ("window_s", "replan_s", "history")  # settings that not every policy takes
 COUNTED = ("decisions", "fallbacks", "out_of_time", "overruled")  # of a replay
 Row: TypeAlias = dict[str, str | float | None]
 LOGGER = logging.getLogger(__name__)
@@ -213,22 +214,29 @@ def broken_row(instance: Instance, named: object, seconds: float, error: Optsche
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
-    """The policies of a table, each made once; settings that some do not take are for the others.
+    """The policies of a table, each made once; a setting that some do not take is for the others.
 
     Raises
     ------
     OptschedError
-        No such policy, or settings that none of them takes.
+        No such policy, or a setting that none of them takes.
     """
-    made, refused = [], None
+    made: list[Prepared] = []
+    refused: dict[str, OptschedError] = {}
+    taken: set[str] = set()
     for policy in policies:
-        try:
-            made.append(prepared(instance, policy, settings))
-        except OptschedError as error:
-            made.append(prepared(instance, policy, Settings(budget_s=settings.budget_s, guard=settings.guard)))
-            refused = error
-    if refused is not None and all(ready.settings != settings for ready in made):
-        raise refused
+        ready = prepared(instance, policy, Settings(budget_s=settings.budget_s, guard=settings.guard))
+        for name in ASKED:
+            if getattr(settings, name) is None:
+                continue
+            try:
+                ready = prepared(instance, policy, replace(ready.settings, **{name: getattr(settings, name)}))
+                taken.add(name)
+            except OptschedError as error:
+                refused[name] = error
+        made.append(ready)
+    for name in refused.keys() - taken:
+        raise refused[name]
     return made
 
 

@@ -58,7 +58,7 @@ class Runs:
 class Wanted:
     """What is to become of it: a table's files or JSON on standard output, two pictures, a folder for results.
 
-    `besides` is a file that is read besides the instances.
+    `besides` are files that are read besides the instances, if there are any.
     """
 
     outputs: Sequence[str]
@@ -66,7 +66,7 @@ class Wanted:
     profile: str | None = None
     trace: str | None = None
     folder: str | None = None
-    besides: str | None = None
+    besides: Sequence[str | None] = ()
 
 
 def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -> int:
@@ -83,9 +83,9 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     from optsched.analysis.gaps import Interrupted
 
     files = tuple(dict.fromkeys(runs.files))
-    _input.once(*files, wanted.besides)
-    targets = table_files(wanted.outputs, (*files, wanted.besides))
-    pictures = [None if name is None else picture(name, files) for name in (wanted.profile, wanted.trace)]
+    _input.once(*files, *wanted.besides)
+    targets = table_files(wanted.outputs, (*files, *wanted.besides))
+    pictures = [None if name is None else picture(name, (*files, *wanted.besides)) for name in (wanted.profile, wanted.trace)]
     instances: list[Instance] = []
     by_sha256: dict[str, str] = {}
     for file in files:

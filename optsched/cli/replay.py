@@ -191,7 +191,7 @@ def command(
         told: dict[str, object] = {"budget_s": budget, "guard": not no_guard, "on_failure": on_failure, "history": past}
         told |= {"period_s": period, "window_s": window, "replan_s": replan}
         runs = Runs(instance_files, (), names or ("rolling",), drawn, (forecast,), lay)
-        return compared("replay", runs, told, Wanted([] if output is None else [output], as_json, besides=history))
+        return compared("replay", runs, told, Wanted([] if output is None else [output], as_json, besides=(history, events)))
     (seed,) = drawn
     if no_bound and wanted is not None:
         raise OptschedError("--bound and --no-bound contradict each other: give one of the two")

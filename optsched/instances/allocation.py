@@ -253,8 +253,11 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
 
     @property
     def ends_s(self) -> float:
-        """By when all jobs might have ended, in seconds."""
-        return max((max(job.due_s, job.submit_s + job.longest_s) for job in self.jobs), default=0.0)
+        """By when all jobs might have ended, in seconds: those with time until then are done when all have had a node each."""
+        longest = [job.longest_s for job in self.jobs]
+        last = max((job.submit_s for job in self.jobs), default=0.0)
+        done = last + sum(longest) / max(1, len(self.nodes)) + max(longest, default=0.0)
+        return max((max(min(job.due_s, done), job.submit_s + job.longest_s) for job in self.jobs), default=0.0)
 
     @cached_property
     def cancelled(self) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, Self, TypeVar, runtime_checkable
@@ -153,7 +153,7 @@ def sigma_of(law: str) -> float | None:
     OptschedError
         There is no such law.
     """
-    word, colon, value = law.partition(":")
+    word, colon, value = law.partition(":") if isinstance(law, str) else ("", "", "")
     if word not in LAWS or (colon and word != "noisy"):
         raise OptschedError(f"estimates are true, user or noisy:0.3, got {law!r:.40}")
     if word == "user":
@@ -238,8 +238,10 @@ def refuse_events(instance: Instance) -> None:
         raise OptschedError(f"{instance.name!r} has events, which happen in a replay: methods plan without them")
 
 
-def laid_over(instance: A, events: Events | str | Path | None, estimates: str | None, where: str = "events") -> A:
-    """The instance with events (or those of a file), or with a law of estimates, or both; itself with neither.
+def laid_over(
+    instance: A, events: Events | Mapping[str, object] | str | Path | None, estimates: str | None, where: str = "events"
+) -> A:
+    """The instance with events (or those of a file, or of its object), or a law of estimates, or both; itself with neither.
 
     Raises
     ------
@@ -250,6 +252,8 @@ def laid_over(instance: A, events: Events | str | Path | None, estimates: str | 
     """
     if isinstance(events, str | Path):
         events, where = Events.load(events), str(events)
+    elif isinstance(events, Mapping):
+        events = validated(Events, dict(events), where)
     if estimates is not None:
         sigma_of(estimates)
         events = (events or events_of(instance) or Events()).model_copy(update={"estimates": estimates})

@@ -18,6 +18,7 @@ from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.rolling.policy import Guarded, Lasting, Policy
 from optsched.schedules.base import Schedule
+from optsched.stop import Clock
 
 PR_SET_PDEATHSIG = 1
 
@@ -61,12 +62,13 @@ class Budgeted:
         ------
         OutOfTime : the budget is spent; the worker is gone. What the policy raises comes as a RuntimeError.
         """
+        clock = Clock()
         if self.pipe is None:
             self._fork()
         assert self.pipe is not None
         try:
             self.pipe.send_bytes(pickle.dumps(snapshot))
-            if not self.pipe.poll(self.seconds):
+            if not self.pipe.poll(max(0.0, self.seconds - clock.elapsed_s())):
                 raise OutOfTime(f"took more than {self.seconds:g} s")
             decision, failure, state = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -179,6 +179,22 @@ def test_settings_are_those_of_a_replay(examples: Path) -> None:
             optsched.compare(instance, [], ["fifo"], **wrong)
 
 
+def test_everybody_has_the_settings_that_he_takes() -> None:
+    """One that takes no history keeps its plan all the same, and one that takes no window its history."""
+    instance, past = (optsched.generate("osdec", jobs=30, horizon=60, seed=seed) for seed in (1, 2))
+    replan = {"replan_s": 20 * instance.slot_s}
+    table = rows(optsched.compare(instance, [], ["rolling:greedy", "rolling", "fifo"], history=past, **replan))
+    alone = {
+        "rolling:greedy": optsched.replay(instance, "rolling:greedy", **replan),
+        "rolling": optsched.replay(instance, "rolling", history=past, **replan),
+        "fifo": optsched.replay(instance, "fifo"),
+    }
+    assert {name: row["objective"] for name, row in table.items()} == {name: r.objective for name, r in alone.items()}
+    assert alone["rolling:greedy"].objective != optsched.replay(instance, "rolling:greedy").objective
+    with pytest.raises(optsched.OptschedError, match="takes no window"):
+        optsched.compare(instance, [], ["rolling", "fifo"], window_s="1h", history=past)
+
+
 @pytest.mark.parametrize(
     ("family", "methods", "policies", "word"),
     [

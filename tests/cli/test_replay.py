@@ -59,6 +59,19 @@ def test_a_table_writes_over_no_instance(examples: Path, tmp_path: Path) -> None
     assert kept.read_bytes() == files[0].read_bytes()
 
 
+def test_a_table_writes_over_no_events(examples: Path, tmp_path: Path) -> None:
+    """Nor over the history: whatever is read is kept, with several instances as with one."""
+    files, kept = [examples / "armida.json", examples / "allocation-small.json"], tmp_path / "kept.json"
+    past = tmp_path / "past.json"
+    past.write_bytes((examples / "armida.json").read_bytes())
+    kept.write_text('{"format": "optsched-events/1"}')
+    for words in ([*files], [files[1], "--seeds", "0-1"]):
+        assert "kept.json" in one_line(run("replay", *words, "--policy", "fifo", "--events", kept, "-o", kept))
+    one_line(run("replay", files[1], "--seeds", "0-1", "--policy", "rolling", "--history", past, "-o", past))
+    assert kept.read_text() == '{"format": "optsched-events/1"}'
+    assert past.read_bytes() == (examples / "armida.json").read_bytes()
+
+
 def test_seeds_or_a_seed(examples: Path, tmp_path: Path) -> None:
     """One of the two; a single one of several is a replay like any other."""
     file = examples / "geo-small.json"
@@ -113,6 +126,8 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("geo-small", ["--forecast", "noisy:x"], "noisy:0.2"),
     ("geo-small", ["--budget", "0"], "budget must be a positive number"),
     ("geo-small", ["--period", "1"], "shorter than a slot"),
+    ("geo-small", ["--policy", "rolling:greedy", "--window", "1"], "the window is 1 s, shorter than a slot of"),
+    ("vcc-small", ["--policy", "greedy", "--policy", "rolling:exact", "--window", "1m"], "the window is 60 s, shorter"),
     ("geo-small", ["-o", "missing/r.json"], "missing: no such folder"),
     ("geo-small", ["-o", "r.txt"], ".json"),
     ("geo-small", ["--log", "missing/log"], "missing: no such folder"),

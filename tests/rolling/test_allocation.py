@@ -218,7 +218,7 @@ def test_look_ahead_counts_what_it_decodes() -> None:
 def test_short_jobs_at_large_times() -> None:
     """Seconds since 1970, or 1e9 of them after a first job: what float64 cannot tell of so late a time breaks no rule."""
     node = {"id": "n", "gpu_type": "T", "gpus": 1}
-    for first_s, second_s, time_s in ((0.0, 1e9, 1e-3), (1.7e9, 1.7e9 + 0.3, 0.05)):
+    for first_s, second_s, time_s in ((0.0, 1e9, 1e-3), (1.7e9, 1.7e9 + 0.3, 0.05), (1e9, 1e9 + 1, 1e-9), (0.0, 1e11, 1e-300)):
         jobs = [
             {"id": name, "submit_s": at, "due_s": at + 1, "weight_per_s": 1, "time_s": {"T": [takes]}}
             for name, at, takes in (("x", first_s, 5.0), ("y", second_s, time_s))
@@ -228,3 +228,27 @@ def test_short_jobs_at_large_times() -> None:
         instance = optsched.allocation.Instance.from_dict({"name": "late", "currency": "EUR", "jobs": jobs} | fields)
         for policy in ("fifo", "rolling"):
             assert optsched.replay(instance, policy).verify(instance) == []
+
+
+def test_nothing_stands_still_where_nothing_waits() -> None:
+    """A decision a minute for two days without a job: who has nothing to do has not failed, and pays what it does without."""
+    jobs = [
+        {"id": f"j{k}", "submit_s": at, "due_s": at + 4000, "weight_per_s": 0.01, "time_s": {"T": [3600.0]}}
+        for k, at in enumerate((0.0, 172_800.0))
+    ]
+    instance = optsched.allocation.Instance.from_dict(
+        {
+            "name": "two days",
+            "currency": "EUR",
+            "now_s": 0,
+            "scheduling_interval_s": 300,
+            "postponement_penalty": 100,
+            "gpu_types": {"T": {"node_cost_per_h": [1]}},
+            "nodes": [{"id": "n", "gpu_type": "T", "gpus": 1}],
+            "jobs": jobs,
+        }
+    )
+    for policy in ("fifo", "rolling"):
+        often, seldom = (replay(instance, policy, period_s=period) for period in (60.0, None))
+        assert often.options["figures"]["fallbacks"] == 0
+        assert often.objective == pytest.approx(seldom.objective, rel=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -346,6 +347,46 @@ def test_without_events_nothing_changes() -> None:
     assert bare.best == laid.best
     assert bare.instance == laid.instance
     assert "events" not in bare.to_json()["instance"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("policy", ["easy-backfilling", "conservative-backfilling"])
+def test_who_has_reservations_goes_on_from_every_decision(policy: str, tmp_path: Path) -> None:
+    """Nodes are away before the checkpoint and back after it, or the other way round: bookings are of the same nodes."""
+    instance = optsched.generate("andreas-1", nodes=4, jobs=12, seed=1)
+    events = draw_events(instance, mtbf_s=4000.0, repair_s=2500.0, cancelled=0.1, seed=3)
+    kept, rows = tmp_path / "kept", list[dict[str, Any]]()
+
+    def keep(row: dict[str, Any]) -> None:
+        shutil.copytree(kept, tmp_path / str(len(rows)))
+
+    how: dict[str, Any] = {"events": events, "every": 1}
+    whole = optsched.replay(instance, policy, checkpoint=kept, log=rows.append, progress=keep, **how)
+    assert whole.options["figures"]["runs_cut"] > 0
+    for count in range(1, len(rows) + 1):
+        again = list[dict[str, Any]]()
+        result = optsched.replay(instance, policy, checkpoint=tmp_path / str(count), resume=True, log=again.append, **how)
+        assert (result.best, again) == (whole.best, rows), count
+
+
+def test_a_due_date_that_nobody_waits_for_draws_no_events() -> None:
+    """Outages are drawn until all work may be done, however late it is due."""
+    instance = optsched.generate("andreas-1", nodes=3, jobs=10, seed=0)
+    last = instance.jobs[-1].model_copy(update={"due_s": 1e12})
+    patient = instance.model_copy(update={"jobs": (*instance.jobs[:-1], last)})
+    end_s = instance.jobs[-1].submit_s + sum(job.longest_s for job in instance.jobs)
+    assert patient.ends_s <= max(end_s, instance.ends_s)
+    events = draw_events(patient, mtbf_s=4 * HOUR, cancelled=1.0, seed=1)
+    assert max(gone.at_s for gone in events.cancellations) < 10 * end_s
+    assert all(outage.at_s < patient.ends_s for outage in events.outages)
+
+
+def test_events_as_an_object_and_laws_that_are_none() -> None:
+    told = {"outages": [{"place": "n0", "kind": "fails", "at_s": 1800.0, "back_s": 5400.0}]}
+    assert optsched.replay(cluster(), "fifo", events=told).options["figures"]["runs_cut"] == 1
+    with pytest.raises(InputError, match=r"outages\[0\]"):
+        optsched.replay(cluster(), "fifo", events={"outages": [{"place": "n0"}]})
+    with pytest.raises(OptschedError, match=r"got 0\.3"):
+        optsched.replay(cluster(), "fifo", estimates=0.3)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

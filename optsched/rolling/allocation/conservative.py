@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, ulp
 from typing import NamedTuple
 
-from optsched.instances.allocation import AllocationInstance, Job, Node
+from optsched.instances.allocation import AllocationInstance, Job
 from optsched.rolling.allocation.backfilling import Backfilling, Held
 from optsched.rolling.allocation.timeline import Timeline
 from optsched.rolling.memory import recalled
@@ -24,9 +24,10 @@ class Booking(NamedTuple):
 
 
 class Booked(Held):
-    """And what is reserved, by job."""
+    """And what is reserved, by job, and which nodes there were; None where that was not kept."""
 
     booked: dict[str, Booking]
+    nodes: tuple[str, ...] | None = None
 
 
 class ConservativeBackfilling(Backfilling):
@@ -34,7 +35,7 @@ class ConservativeBackfilling(Backfilling):
 
     Attributes
     ----------
-    booked : where and when each job that waits or runs has its GPUs; kept until it ends.
+    booked : where and when each job that waits or runs has its GPUs; kept until it ends. nodes : those that bookings number.
     """
 
     def reset(self, seed: int) -> None:
@@ -42,7 +43,7 @@ class ConservativeBackfilling(Backfilling):
         super().reset(seed)
         self.booked: dict[str, Booking] = {}
         self.lines: list[Timeline] | None = None
-        self.nodes: tuple[Node, ...] | None = None
+        self.nodes: tuple[str, ...] | None = None
 
     def started(self, snapshot: AllocationInstance, queue: list[Job], ends: dict[str, float]) -> list[Assignment]:
         """Jobs whose time has come; first, what has been submitted is given a time."""
@@ -53,10 +54,11 @@ class ConservativeBackfilling(Backfilling):
         early = any(end > now and not same(end, now) for end in gone)  # cancelled, or done sooner than was believed
         if early:
             self.lines = None
-        moved = self.nodes not in (None, snapshot.nodes)
+        nodes = tuple([node.id for node in snapshot.nodes])
+        moved = self.nodes not in (None, nodes)
         if moved or any(job not in self.booked or not same(end, self.booked[job].end_s) for job, end in ends.items()):
             self._again(snapshot, ends)  # somebody else has decided in between, or nodes have come or gone
-        self.nodes = snapshot.nodes
+        self.nodes = nodes
         self._draw(snapshot)
         if early:
             self._compress(snapshot, queue)
@@ -124,12 +126,12 @@ class ConservativeBackfilling(Backfilling):
 
     def state(self) -> dict[str, object]:
         """What runs, and all bookings."""
-        return Booked(held=tuple(self.held.values()), booked=self.booked).model_dump(mode="json")
+        return Booked(held=tuple(self.held.values()), booked=self.booked, nodes=self.nodes).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
         """Go on with them."""
         kept = recalled(Booked, state)
-        self.held, self.booked = {a.job: a for a in kept.held}, kept.booked
+        self.held, self.booked, self.nodes = {a.job: a for a in kept.held}, kept.booked, kept.nodes
         self.lines = None
 
 

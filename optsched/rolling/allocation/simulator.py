@@ -191,13 +191,15 @@ class AllocationSimulator:
 
     def _advance(self) -> bool:
         """Go to the next event; whether work was done until then."""
-        ends = {j: max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s for j, r in self.running.items()}
+        soon = nextafter(self.now_s, inf)  # who ends at once has run all the same
+        ends = {j: max(soon, max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s) for j, r in self.running.items()}
         coming = self.truth.jobs[self.order[self.come]].submit_s if self.come < len(self.order) else inf
         events = {"ended": min(ends.values(), default=inf), "submitted": coming}
         events["trouble"] = self.troubles.next_s
         if self.believed:
             events["outlived"] = min((self._outlives(job) for job, end in ends.items()), default=inf)
-        events["period"] = inf if self.period_s is None else self.now_s + self.period_s
+        if self.period_s is not None and self.known:
+            events["period"] = self.now_s + self.period_s
         if min(events.values()) == inf:
             events["idle"] = self.now_s + max(1.0, self.truth.scheduling_interval_s)
         until = min(events.values())
