@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Timer
 
@@ -99,20 +100,44 @@ class Crew:
     def bring(self, packing: Packing) -> None:
         """What the mates have done goes into the packing, whose own share it is not."""
         option = packing.option.copy()
-        for mate, share in zip(self.mates, self.shares[1:], strict=False):
-            if mate.found is not None:
-                option[share.jobs] = mate.found
-                mate.found = None
+        for share, found in self._found():
+            option[share.jobs] = found
         packing.become(option)
+
+    def choices(self) -> list[Ints]:
+        """What mates have made of the whole: the option of each job, by mate."""
+        return [found for _, found in self._found()]
+
+    def forget(self) -> None:
+        """What they do now is of no use any more."""
+        self.shares = []
 
     def send(self, packing: Packing, leg: Leg) -> Share:
         """Each mate off for a leg with a share of its own; the share that is left."""
+        self._bury()
+        self._send(packing, leg, deal(packing, len(self.mates) + 1, self.rng))
+        return self.shares[0]
+
+    def send_all(self, packing: Packing, leg: Leg) -> None:
+        """Each mate off for a leg with everything."""
+        self._bury()
+        self._send(packing, leg, [Share.whole(packing)] * (len(self.mates) + 1))
+
+    def _send(self, packing: Packing, leg: Leg, shares: list[Share]) -> None:
+        self.shares = shares
+        for mate, share in zip(self.mates, shares[1:], strict=True):
+            mate.ask(packing.option.copy(), share, leg)
+        self.sent, self.late_s = Clock(), LATE_S + LATE * leg.seconds
+
+    def _bury(self) -> None:
         for mate in self.mates:
             if mate.dead:
                 mate.close()
         self.mates = [mate for mate in self.mates if not mate.dead]
-        self.shares = deal(packing, len(self.mates) + 1, self.rng)
-        for mate, share in zip(self.mates, self.shares[1:], strict=True):
-            mate.ask(packing.option.copy(), share, leg)
-        self.sent, self.late_s = Clock(), LATE_S + LATE * leg.seconds
-        return self.shares[0]
+
+    def _found(self) -> Iterator[tuple[Share, Ints]]:
+        """What mates have done, each within its share; once."""
+        for mate, share in zip(self.mates, self.shares[1:], strict=False):
+            if mate.found is not None:
+                yield share, mate.found
+                mate.found = None

@@ -10,6 +10,7 @@ import numpy as np
 from optsched.certificate import relative_gap
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
+from optsched.decomposition.legs import COOLED, Legs
 from optsched.decomposition.lns import windows
 from optsched.decomposition.moving import Moving
 from optsched.decomposition.passes import MANY, solve_by_pool
@@ -35,9 +36,12 @@ WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the firs
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; or so many times the jobs, if that is more
 LP_SHARE, MIP_SHARE = 0.1, 0.1  # of the time that is left, at most
+MIP_S, MIP_MOST = 2.0, 0.4  # but for these seconds, if they are no more of what is left: small clusters hang on that start
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
 CORE_NODES, CORE_SHARE = 20, 0.2  # at first, four times as many at every further try; of the time that is left, at most
+ROUNDS_A_CORE = 20
+MERGE_GAP, MERGE_NODES = 1e-6, 2000  # of a choice of what legs have held
 WINDOW_SHARE = 0.1  # of the time limit, for one, at most
 LARGE = 0.08  # a gap that is the bound's: with that much heat what there is would be lost
 FEWER = 0.7  # of a core that took all of its time, for another one to be worth it
@@ -72,6 +76,8 @@ class Search:
         self.most_open = CORE
         self.loss = 0.0  # of a chosen job, at first
         self.began_s = 0.0  # when ruins began
+        self.cooled = False  # by legs
+        self.cores = 0  # tried since
 
     def __call__(self, start: Ints | None, prices: Floats | None) -> str:
         """Search until it is time to stop; the termination word."""
@@ -166,7 +172,8 @@ class Search:
         used[self.best] = True
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
-        return self._chosen(used, ROUGH, 1, self._seconds(MIP_SHARE)).chosen
+        seconds = None if self.stop.seconds is None else max(MIP_SHARE * self._left(), min(MIP_S, MIP_MOST * self._left()))
+        return self._chosen(used, ROUGH, 1, seconds).chosen
 
     def _chosen(self, among: Bools, gap: float, nodes: int, seconds: float | None) -> Optimum:
         """The best so far or better, exactly, among some options, in so many seconds at most."""
@@ -177,7 +184,7 @@ class Search:
 
     def _seconds(self, share: float) -> float | None:
         """A share of the time that is left."""
-        return None if self.stop.seconds is None else share * max(0.0, self.stop.seconds - self.monitor.clock.elapsed_s())
+        return None if self.stop.seconds is None else share * self._left()
 
     def _drawn(self, pricing: Pricing) -> Ints:
         """What the prices' volume has drawn, the densest first; who does not fit goes where it earns most."""
@@ -205,6 +212,15 @@ class Search:
             self.monitor.bounded(-self.core)
         return self._over()
 
+    def _core(self, pricing: Pricing) -> bool:
+        """The exact core, with four times as many nodes as the last time, where there have been enough rounds since."""
+        tries = self.rounds // ROUNDS_A_CORE
+        if tries == self.cores:
+            return False
+        self.cores = tries
+        self._finish(pricing, CORE_NODES * 4**tries)
+        return True
+
     def _improve(self, pricing: Pricing) -> str:
         packing, self.began_s = Packing(self.program, self.best), self.monitor.clock.elapsed_s()
         recreate = Recreate(pricing, packing, self.rng)
@@ -214,7 +230,10 @@ class Search:
         self.loss = apart / max(1, len(packing.chosen))
         self.window = window = windows(pricing, self.rng)
         longest = None if self.stop.seconds is None else WINDOW_SHARE * self.stop.seconds
+        legs = self._legs(pricing, recreate)
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
+            if legs is not None:
+                self._in_legs(pricing, recreate, legs, crew)
             while (word := self._over()) is None:
                 if crew.back:
                     crew.bring(packing)
@@ -233,14 +252,90 @@ class Search:
                     recreate.look()
                     self._offer(packing.chosen)
                 self.rounds += 1
-                if self.rounds % 20 == 0:
+                if self._core(pricing):
                     packing.become(packing.option)  # rounding of many small steps
                     recreate.look()
-                    self._finish(pricing, CORE_NODES * 4 ** (self.rounds // 20))
             if crew.back:
                 crew.bring(packing)
                 self._offer(packing.chosen)
         return word
+
+    def _legs(self, pricing: Pricing, recreate: Recreate) -> Legs | None:
+        """Legs, where there is time for several before windows; a few turns tell how long they take."""
+        legs, clock = Legs(int(pricing.some.sum())), self.monitor.clock
+        turns: float = PLACES * (self.stop.iterations or ROUNDS)
+        if self.stop.seconds is not None:
+            began = clock.elapsed_s()
+            for slot in recreate.slots(PLACES):
+                recreate.turn(slot, self._heat())
+            legs.turn_s = max(1e-6, clock.elapsed_s() - began) / PLACES
+            turns = self._left() / legs.turn_s
+        return legs if legs.worth(self.window.legs * turns) else None
+
+    def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
+        """Leg after leg from the first choice on, after each the best of what the last have held, which is where this ends."""
+        packing, start, clock = recreate.packing, Packing(self.program, self.best), self.monitor.clock
+        while not self._over() and self._done() < self.window.legs:
+            left = self._left(self.window.legs)
+            if crew.back:
+                self._hear(crew, legs)
+                crew.send_all(start, Leg(self.loss * WARM, self.loss * COLD, min(legs.seconds, left), late=False))
+            turns, began = legs.turns_in(left), clock.elapsed_s()
+            packing.become(start.option)
+            recreate.go_on(Share.whole(packing))
+            legs.add(self._leg(recreate, turns))
+            if self.stop.seconds is not None:
+                legs.turn_s = (clock.elapsed_s() - began) / turns
+            self._merge(legs)
+            self._core(pricing)
+        self._hear(crew, legs)
+        crew.forget()
+        self.cooled = True
+        packing.become(Packing(self.program, self.best).option)
+        recreate.go_on(Share.whole(packing))
+
+    def _leg(self, recreate: Recreate, turns: int) -> Bools:
+        """So many turns of ruins, from hot to cold; the options that were chosen when it was cold, shape (n,)."""
+        packing, held, done = recreate.packing, np.zeros(len(self.program), dtype=bool), 0
+        while done < turns:
+            for slot in recreate.slots(PLACES):
+                recreate.turn(slot, self.loss * WARM * (COLD / WARM) ** min(1.0, done / turns))
+                done += 1
+                if packing.value > self.value:
+                    self._offer(packing.chosen)
+                if done >= COOLED * turns:
+                    held[packing.chosen] = True
+                if self._over():
+                    return held
+            self.rounds += 1
+        return held
+
+    def _merge(self, legs: Legs) -> None:
+        """The best choice of what the last legs have held."""
+        among, clock = legs.merged(), self.monitor.clock
+        if among is None or self._over():
+            return
+        among[self.best] = True
+        began = clock.elapsed_s()
+        self._offer(self._chosen(among, MERGE_GAP, MERGE_NODES, None if self.stop.seconds is None else legs.seconds).chosen)
+        if self.stop.seconds is not None:
+            legs.took(clock.elapsed_s() - began)
+
+    def _hear(self, crew: Crew, legs: Legs) -> None:
+        """What mates have made of the whole is merged, too."""
+        for option in crew.choices():
+            chosen = option[option != NONE]
+            held = np.zeros(len(self.program), dtype=bool)
+            held[chosen] = True
+            legs.add(held)
+            self._offer(chosen)
+
+    def _left(self, share: float = 1.0) -> float:
+        """Seconds until all time, or a share of what ruins have, is over; infinite without a limit."""
+        if self.stop.seconds is None:
+            return np.inf
+        ends_s = self.began_s + share * (self.stop.seconds - self.began_s)
+        return max(0.0, ends_s - self.monitor.clock.elapsed_s())
 
     def _mates(self) -> int:
         """Processes beside this one, as far as there are shares for them."""
@@ -265,6 +360,8 @@ class Search:
 
     def _heat(self, later: float = 0.0) -> float:
         """Temperature now, or so many seconds later."""
+        if self.cooled:
+            return self.loss * COLD
         return float(self.loss * WARM * (COLD / WARM) ** min(1.0, self._done(later) / self.window.cold))
 
     def _done(self, later: float = 0.0) -> float:
