@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
-from optsched.rolling.policy import Guarded, Lasting, Policy
+from optsched.rolling.policy import Guarded, Hurried, Lasting, Policy
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock
 
@@ -69,6 +69,8 @@ class Budgeted:
         try:
             self.pipe.send_bytes(pickle.dumps(snapshot))
             if not self.pipe.poll(max(0.0, self.seconds - clock.elapsed_s())):
+                if isinstance(self.policy, Hurried):
+                    self.policy.hurry()
                 raise OutOfTime(f"took more than {self.seconds:g} s")
             decision, failure, state = pickle.loads(self.pipe.recv_bytes())
         except (EOFError, BrokenPipeError, ConnectionResetError):

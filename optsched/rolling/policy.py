@@ -56,6 +56,14 @@ class Guarded(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
     """Whether the rule decided the last snapshot."""
 
 
+@runtime_checkable
+class Hurried(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
+    """A policy that can think less where it was too slow."""
+
+    def hurry(self) -> None:
+        """The last decision has taken longer than its budget, and never happened."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a user may ask of a policy; None leaves it to the policy.

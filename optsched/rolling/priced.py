@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
+from pydantic import NonNegativeInt
 
 from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
 from optsched.decomposition.restricted_mip import solve_restricted_mip
@@ -32,6 +33,8 @@ ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where th
 ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
+HASTE = 4  # so many times fewer jobs of futures after every decision that was late
+FEWEST_DRAWN = 100
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
 
 J = TypeVar("J", bound=SlottedJob)
@@ -92,7 +95,7 @@ class BidPricing(Generic[I, S, J]):
 
 
 class Memory(Data):
-    """What the policy remembers: the generator of futures, the prices, and the arrivals that it has seen.
+    """What the policy remembers: the generator of futures, the prices, the arrivals that it has seen, how often it was late.
 
     The history is given again.
     """
@@ -106,6 +109,7 @@ class Memory(Data):
     stretch: tuple[float, int] | None
     seen: tuple[str, ...]
     came: tuple[tuple[int, dict[str, object]], ...]
+    late: NonNegativeInt = 0
 
 
 Hour = tuple[int, list[tuple[int, J]]]  # its first slot, and (slots after that, job)
@@ -161,6 +165,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
+        self.late = 0
 
     def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
@@ -181,6 +186,10 @@ class BidPricePolicy(Generic[I, S, J]):
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         return schedule(worth[plan])
+
+    def hurry(self) -> None:
+        """Prices of fewer futures from now on."""
+        self.late += 1
 
     def _observe(self, snapshot: Slotted[J]) -> None:
         if self.arrivals is None:
@@ -223,6 +232,7 @@ class BidPricePolicy(Generic[I, S, J]):
             stretch=None if self.arrivals is None else self.stretch,
             seen=tuple(sorted(self.seen)),
             came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
+            late=self.late,
         ).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
@@ -231,6 +241,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
         self.discount = self._counted(None) if kept.discount is None else kept.discount
+        self.late = kept.late
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
@@ -250,7 +261,7 @@ class BidPricePolicy(Generic[I, S, J]):
         while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
             count += sum(len(came) for _, came in drawn[-1])
-        every = max(1, -(-count // self.use.most_drawn))
+        every = max(1, -(-count // max(FEWEST_DRAWN, self.use.most_drawn // HASTE**self.late)))
         for k, future in enumerate(drawn):
             for nth, (begins, came) in enumerate(future):
                 for after, job in came[(k + nth) % every :: every]:

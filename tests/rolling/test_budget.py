@@ -245,3 +245,30 @@ def test_a_worker_does_not_outlive_a_killed_parent(hang: str) -> None:
         if alive(worker):
             os.kill(worker, signal.SIGKILL)
         parent.stdout.close()
+
+
+class Hurries(HangsInOneSlot):
+    """It counts how often it was late, and hangs no more."""
+
+    def reset(self, seed: int) -> None:
+        super().reset(seed)
+        self.late = 0
+
+    def decide(self, snapshot: Any) -> Any:
+        return Sane.decide(self, snapshot) if self.late else super().decide(snapshot)
+
+    def hurry(self) -> None:
+        self.late += 1
+
+
+def test_who_was_late_is_told() -> None:
+    kept = Budgeted(Hurries(), 0.3)
+    kept.reset(0)
+    first, second, third = snapshots()
+    kept.decide(first)
+    with pytest.raises(OutOfTime):
+        kept.decide(second)
+    kept.decide(second)
+    kept.decide(third)
+    kept.close()
+    assert (kept.policy.late, kept.policy.seen) == (1, [0, 1, 2])  # type: ignore[attr-defined]

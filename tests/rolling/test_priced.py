@@ -161,3 +161,27 @@ def test_a_memory_of_before_is_read() -> None:
     informed = priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1)))
     informed.restore(state)
     assert informed.discount == PRICING.without_history.share  # what counted then
+
+
+def test_who_was_late_looks_at_fewer_futures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter as many jobs each time, also after a checkpoint; the same prices about as often as before."""
+    past, coming = osdec(seed=1), osdec(seed=2)
+    snapshot = coming.model_copy(update={"jobs": tuple(job for job in coming.jobs if job.submitted == 0)})
+    looked_at: list[int] = []
+    solved = priced.solve_dual
+
+    def count(program: TimeIndexedProblem, **options: Any) -> Dual:
+        looked_at.append(len(np.unique(program.job)))
+        return solved(program, **options)
+
+    monkeypatch.setattr(priced, "solve_dual", count)
+    policy = priced.BidPricePolicy(PRICING, Settings(history=past))
+    for _ in range(4):
+        again = priced.BidPricePolicy(PRICING, Settings(history=past))
+        again.restore(policy.state())
+        again.decide(snapshot)
+        policy.hurry()
+    assert looked_at[0] > 2 * looked_at[2] > 2 * looked_at[3]
+    assert looked_at[3] < len(snapshot.jobs) + 2 * priced.FEWEST_DRAWN
+    policy.reset(0)
+    assert policy.late == 0
