@@ -241,9 +241,7 @@ class Search:
                     recreate.go_on(self._parted(crew, packing))
                 late = self._late()
                 for slot in recreate.slots(window.between if late else PLACES):
-                    recreate.turn(slot, self._heat())
-                    if packing.value > self.value:
-                        self._offer(packing.chosen)
+                    self._turn(recreate, slot, self._heat())
                     if self._over():
                         break
                 if late and not self._over():
@@ -267,7 +265,9 @@ class Search:
         if self.stop.seconds is not None:
             began = clock.elapsed_s()
             for slot in recreate.slots(PLACES):
-                recreate.turn(slot, self._heat())
+                self._turn(recreate, slot, self._heat())
+                if self._over():
+                    return None
             legs.turn_s = max(1e-6, clock.elapsed_s() - began) / PLACES
             turns = self._left() / legs.turn_s
         return legs if legs.worth(self.window.legs * turns) else None
@@ -277,7 +277,7 @@ class Search:
         packing, start, clock = recreate.packing, Packing(self.program, self.best), self.monitor.clock
         while not self._over() and self._done() < self.window.legs:
             left = self._left(self.window.legs)
-            if crew.back:
+            if crew.back and left > 0:
                 self._hear(crew, legs)
                 crew.send_all(start, Leg(self.loss * WARM, self.loss * COLD, min(legs.seconds, left), late=False))
             turns, began = legs.turns_in(left), clock.elapsed_s()
@@ -299,16 +299,19 @@ class Search:
         packing, held, done = recreate.packing, np.zeros(len(self.program), dtype=bool), 0
         while done < turns:
             for slot in recreate.slots(PLACES):
-                recreate.turn(slot, self.loss * WARM * (COLD / WARM) ** min(1.0, done / turns))
+                self._turn(recreate, slot, self.loss * WARM * (COLD / WARM) ** min(1.0, done / turns))
                 done += 1
-                if packing.value > self.value:
-                    self._offer(packing.chosen)
                 if done >= COOLED * turns:
                     held[packing.chosen] = True
                 if self._over():
                     return held
             self.rounds += 1
         return held
+
+    def _turn(self, recreate: Recreate, slot: int, heat: float) -> None:
+        recreate.turn(slot, heat)
+        if recreate.packing.value > self.value:
+            self._offer(recreate.packing.chosen)
 
     def _merge(self, legs: Legs) -> None:
         """The best choice of what the last legs have held."""
