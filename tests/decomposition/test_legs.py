@@ -17,7 +17,7 @@ from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.search import Search
 from optsched.instances.generators import masac, osdec
 from optsched.monitor import Monitor
-from optsched.problems.packing import NONE, Packing
+from optsched.problems.packing import NONE
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.registry import family_of
 from optsched.stop import Clock, Stop
