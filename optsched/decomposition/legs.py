@@ -15,7 +15,7 @@ from optsched.decomposition.recreate import EJECTIONS, PLACES, TRIES
 from optsched.instances.base import Bools
 
 A_JOB = 20  # ruins of a leg
-LEGS = 5  # for which there must be time
+LEGS, JOBS_A_LEG = 5, 200  # for which there must be time: so many, and one more for so many jobs, as choosing takes longer
 COOLED = 0.8  # of a leg: what is held from then on is merged
 KEPT, LEAST = 10, 2  # legs that are merged: at most, and where that takes too long
 TOO_LONG, LAST = 0.8, 0.8  # of a leg, for merging; of what is left, for a last leg that is a short one
@@ -26,11 +26,12 @@ class Legs:
 
     Attributes
     ----------
-    turns : of a leg, each some ruins at a slot. turn_s : seconds that one took, where somebody counts them.
-    kept : how many of the last legs are merged.
+    least : legs for which there must be time. turns : of a leg, each some ruins at a slot.
+    turn_s : seconds that one took, where somebody counts them. kept : how many of the last legs are merged.
     """
 
     def __init__(self, jobs: int) -> None:
+        self.least = LEGS + jobs / JOBS_A_LEG
         self.turns = max(PLACES, A_JOB * jobs // (TRIES + EJECTIONS))
         self.turn_s = 0.0
         self.kept = KEPT
@@ -43,7 +44,7 @@ class Legs:
 
     def worth(self, turns: float) -> bool:
         """Whether so many turns are enough of them."""
-        return turns >= LEGS * self.turns
+        return turns >= self.least * self.turns
 
     def turns_in(self, seconds: float) -> int:
         """Of the next leg, which cools in time."""
@@ -58,6 +59,8 @@ class Legs:
         last = list(self._held)[-self.kept :]
         return np.logical_or.reduce(last) if len(last) > 1 else None
 
-    def took(self, seconds: float) -> None:
-        """How long choosing from that took: fewer legs next time if it was too long, else more."""
-        self.kept = max(LEAST, self.kept - 1) if seconds > TOO_LONG * self.seconds else min(KEPT, self.kept + 1)
+    def took(self, seconds: float) -> bool:
+        """Fewer legs next time if choosing from that took too long, else more; whether it did."""
+        long = seconds > TOO_LONG * self.seconds
+        self.kept = max(LEAST, self.kept - 1) if long else min(KEPT, self.kept + 1)
+        return long

@@ -273,7 +273,10 @@ class Search:
         return legs if legs.worth(self.window.legs * turns) else None
 
     def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
-        """Leg after leg from the first choice on, after each the best of what the last have held, which is where this ends."""
+        """Leg after leg from the first choice on, after each the best of what the last have held, which is where this ends.
+
+        Where choosing takes all of its time for nothing, one long leg has the rest.
+        """
         packing, start, clock = recreate.packing, Packing(self.program, self.best), self.monitor.clock
         while not self._over() and self._done() < self.window.legs:
             left = self._left(self.window.legs)
@@ -286,11 +289,14 @@ class Search:
             legs.add(self._leg(recreate, turns))
             if self.stop.seconds is not None:
                 legs.turn_s = (clock.elapsed_s() - began) / turns
-            self._merge(legs)
+            if not self._merge(legs):
+                self.began_s = clock.elapsed_s()
+                break
             self._core(pricing)
+        else:
+            self.cooled = True
         self._hear(crew, legs)
         crew.forget()
-        self.cooled = True
         packing.become(Packing(self.program, self.best).option)
         recreate.go_on(Share.whole(packing))
 
@@ -313,16 +319,16 @@ class Search:
         if recreate.packing.value > self.value:
             self._offer(recreate.packing.chosen)
 
-    def _merge(self, legs: Legs) -> None:
-        """The best choice of what the last legs have held."""
+    def _merge(self, legs: Legs) -> bool:
+        """The best choice of what the last legs have held; whether that is worth its time."""
         among, clock = legs.merged(), self.monitor.clock
         if among is None or self._over():
-            return
+            return True
         among[self.best] = True
-        began = clock.elapsed_s()
-        self._offer(self._chosen(among, MERGE_GAP, MERGE_NODES, None if self.stop.seconds is None else legs.seconds).chosen)
-        if self.stop.seconds is not None:
-            legs.took(clock.elapsed_s() - began)
+        began, before = clock.elapsed_s(), self.value
+        seconds = None if self.stop.seconds is None else legs.seconds
+        self._offer(self._chosen(among, MERGE_GAP, MERGE_NODES, seconds).chosen)
+        return seconds is None or not legs.took(clock.elapsed_s() - began) or self.value > before
 
     def _hear(self, crew: Crew, legs: Legs) -> None:
         """What mates have made of the whole is merged, too."""

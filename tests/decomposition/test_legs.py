@@ -102,8 +102,8 @@ def test_only_the_last_legs_count_and_fewer_of_them_where_it_takes_too_long() ->
 def test_there_must_be_time_for_several() -> None:
     legs = Legs(1000)
     assert legs.turns == pytest.approx(A_JOB * 1000 / 46, abs=1)
-    assert legs.worth(LEGS * legs.turns)
-    assert not legs.worth(LEGS * legs.turns - 1)
+    assert legs.worth(10 * legs.turns)  # five, and one for every two hundred jobs
+    assert not legs.worth(10 * legs.turns - 1)
     legs.turn_s = 0.01
     assert legs.turns_in(legs.seconds) == legs.turns
     assert PLACES < legs.turns_in(legs.seconds / 2) < legs.turns / 2  # the last one cools in time, too
@@ -141,6 +141,31 @@ def test_large_programs_have_one_leg() -> None:
     made(None, None)
     assert made.rounds > 0
     assert not made.cooled
+
+
+@pytest.mark.parametrize(("takes", "gains", "goes_on"), [(2.0, False, False), (2.0, True, True), (0.1, False, True)])
+def test_one_long_leg_where_choosing_takes_all_of_its_time_for_nothing(
+    takes: float, gains: bool, goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Set:
+        now_s = 0.0
+
+        def elapsed_s(self) -> float:
+            return self.now_s
+
+    program, clock = pairs(2), Set()
+    watch: Any = clock
+    made, legs = Search(program, Monitor(watch, -1), Stop(seconds=100.0), 0), Legs(4)
+    legs.turn_s = 1.0 / legs.turns
+    legs.add(held(program, 0))
+    legs.add(held(program, 2))
+
+    def choose(*given: Any) -> Any:
+        clock.now_s += takes
+        return Chosen(np.array([0, 2]) if gains else made.best)
+
+    monkeypatch.setattr(made, "_chosen", choose)
+    assert made._merge(legs) is goes_on
 
 
 @pytest.mark.parametrize("instance", [HARD, PRICED], ids=["geo", "deferrable"])
