@@ -214,7 +214,7 @@ def broken_row(instance: Instance, named: object, seconds: float, error: Optsche
 
 
 def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settings: Settings) -> list[Prepared]:
-    """The policies of a table, each made once; a setting that some do not take is for the others.
+    """The policies of a table; a setting that some do not take is for the others.
 
     Raises
     ------
@@ -233,10 +233,11 @@ def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settin
                 ready = prepared(instance, policy, replace(ready.settings, **{name: getattr(settings, name)}))
                 taken.add(name)
             except OptschedError as error:
-                refused[name] = error
+                refused.setdefault(name, error)
         made.append(ready)
-    for name in refused.keys() - taken:
-        raise refused[name]
+    for name in ASKED:
+        if name in refused and name not in taken:
+            raise refused[name]
     return made
 
 

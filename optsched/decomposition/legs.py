@@ -18,6 +18,7 @@ A_JOB = 20  # ruins of a leg
 LEGS, JOBS_A_LEG = 5, 200  # for which there must be time: so many, and one more for so many jobs, as choosing takes longer
 COOLED = 0.8  # of a leg: what is held from then on is merged
 KEPT, LEAST = 10, 2  # legs that are merged: at most, and where that takes too long
+LONG = 2  # legs, that one leg for the rest of the time must have room for
 TOO_LONG, LAST = 0.8, 0.8  # of a leg, for merging; of what is left, for a last leg that is a short one
 
 
@@ -60,7 +61,7 @@ class Legs:
         return np.logical_or.reduce(last) if len(last) > 1 else None
 
     def took(self, seconds: float) -> bool:
-        """Fewer legs next time if choosing from that took too long, else more; whether it did."""
-        long = seconds > TOO_LONG * self.seconds
-        self.kept = max(LEAST, self.kept - 1) if long else min(KEPT, self.kept + 1)
-        return long
+        """Half as many next time if choosing from that took too long, else more; whether it did with the fewest."""
+        merged, long = min(self.kept, len(self._held)), seconds > TOO_LONG * self.seconds
+        self.kept = max(LEAST, merged // 2) if long else min(KEPT, self.kept + 1)
+        return long and merged <= LEAST

@@ -10,7 +10,7 @@ import numpy as np
 from optsched.certificate import relative_gap
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
-from optsched.decomposition.legs import COOLED, Legs
+from optsched.decomposition.legs import COOLED, LONG, Legs
 from optsched.decomposition.lns import windows
 from optsched.decomposition.moving import Moving
 from optsched.decomposition.passes import MANY, solve_by_pool
@@ -275,27 +275,29 @@ class Search:
     def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
         """Leg after leg from the first choice on, after each the best of what the last have held, which is where this ends.
 
-        Where choosing takes all of its time for nothing, one long leg has the rest.
+        Where choosing takes all of its time for nothing, one long leg has the rest, if that is more than two.
         """
         packing, start, clock = recreate.packing, Packing(self.program, self.best), self.monitor.clock
+        heard = np.zeros(len(self.program), dtype=bool)
         while not self._over() and self._done() < self.window.legs:
             left = self._left(self.window.legs)
             if crew.back and left > 0:
-                self._hear(crew, legs)
+                self._hear(crew, heard)
                 crew.send_all(start, Leg(self.loss * WARM, self.loss * COLD, min(legs.seconds, left), late=False))
             turns, began = legs.turns_in(left), clock.elapsed_s()
             packing.become(start.option)
             recreate.go_on(Share.whole(packing))
-            legs.add(self._leg(recreate, turns))
+            legs.add(self._leg(recreate, turns) | heard)
+            heard[:] = False
             if self.stop.seconds is not None:
                 legs.turn_s = (clock.elapsed_s() - began) / turns
-            if not self._merge(legs):
+            if not self._merge(legs) and self._left(self.window.legs) > LONG * legs.seconds:
                 self.began_s = clock.elapsed_s()
                 break
             self._core(pricing)
         else:
             self.cooled = True
-        self._hear(crew, legs)
+        self._hear(crew, heard)
         crew.forget()
         packing.become(Packing(self.program, self.best).option)
         recreate.go_on(Share.whole(packing))
@@ -325,18 +327,18 @@ class Search:
         if among is None or self._over():
             return True
         among[self.best] = True
+        if int(among.sum()) > LARGEST_MIP:
+            return False
         began, before = clock.elapsed_s(), self.value
-        seconds = None if self.stop.seconds is None else legs.seconds
+        seconds = None if self.stop.seconds is None else min(legs.seconds, self._left(self.window.legs))
         self._offer(self._chosen(among, MERGE_GAP, MERGE_NODES, seconds).chosen)
         return seconds is None or not legs.took(clock.elapsed_s() - began) or self.value > before
 
-    def _hear(self, crew: Crew, legs: Legs) -> None:
-        """What mates have made of the whole is merged, too."""
+    def _hear(self, crew: Crew, held: Bools) -> None:
+        """What mates have made of the whole is held, too."""
         for option in crew.choices():
             chosen = option[option != NONE]
-            held = np.zeros(len(self.program), dtype=bool)
             held[chosen] = True
-            legs.add(held)
             self._offer(chosen)
 
     def _left(self, share: float = 1.0) -> float:

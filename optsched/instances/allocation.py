@@ -253,10 +253,13 @@ class AllocationInstance(Instance["AllocationSchedule", "AllocationHistory"]):
 
     @property
     def ends_s(self) -> float:
-        """By when all jobs might have ended, in seconds: those with time until then are done when all have had a node each."""
+        """By when all jobs might have ended, in seconds; who has time until then waits for no more than all the others."""
         longest = [job.longest_s for job in self.jobs]
         last = max((job.submit_s for job in self.jobs), default=0.0)
-        done = last + sum(longest) / max(1, len(self.nodes)) + max(longest, default=0.0)
+        run_on = [
+            sum(len(c.nodes) for c in self.node_classes if any(job.time_s.get(c.gpu_type, ())[: c.gpus])) for job in self.jobs
+        ]
+        done = last + sum(longest) / max(1, min(run_on, default=1)) + max(longest, default=0.0)
         return max((max(min(job.due_s, done), job.submit_s + job.longest_s) for job in self.jobs), default=0.0)
 
     @cached_property

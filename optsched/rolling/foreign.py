@@ -13,7 +13,7 @@ from optsched.instances.base import Instance
 from optsched.instances.plain import plain
 from optsched.referee import read
 from optsched.registry import family, guarded
-from optsched.rolling.policy import Guarded, HeuristicPolicy, Lasting, Policy, Settings, Trained
+from optsched.rolling.policy import Guarded, HeuristicPolicy, Hurried, Lasting, Policy, Settings, Trained
 from optsched.schedules.base import Schedule
 
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
@@ -93,6 +93,12 @@ class Shielded:
         if isinstance(decision, Mapping):
             return read(snapshot, plain(decision), f"{self.name} returned")
         return decision
+
+    def hurry(self) -> None:
+        """Tell the policy that it was late, if it wants to know."""
+        if isinstance(self.policy, Hurried):
+            with guarded(self.name, "hurry"):
+                self.policy.hurry()
 
     @property
     def overruled(self) -> bool:

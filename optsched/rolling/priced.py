@@ -263,8 +263,10 @@ class BidPricePolicy(Generic[I, S, J]):
             count += sum(len(came) for _, came in drawn[-1])
         every = max(1, -(-count // max(FEWEST_DRAWN, self.use.most_drawn // HASTE**self.late)))
         for k, future in enumerate(drawn):
-            for nth, (begins, came) in enumerate(future):
-                for after, job in came[(k + nth) % every :: every]:
+            passed = -(k * every // len(drawn))  # not the first of each
+            for begins, came in future:
+                thinned, passed = came[-passed % every :: every], passed + len(came)
+                for after, job in thinned:
                     if first <= begins + after <= last:
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))

@@ -193,6 +193,11 @@ def test_everybody_has_the_settings_that_he_takes() -> None:
     assert alone["rolling:greedy"].objective != optsched.replay(instance, "rolling:greedy").objective
     with pytest.raises(optsched.OptschedError, match="takes no window"):
         optsched.compare(instance, [], ["rolling", "fifo"], window_s="1h", history=past)
+    for policies in (["rolling:greedy", "rolling"], ["rolling", "rolling:greedy"]):
+        with pytest.raises(optsched.OptschedError, match="shorter than a slot"):
+            optsched.compare(instance, [], policies, window_s=1)
+    with pytest.raises(optsched.OptschedError, match="takes no window"):
+        optsched.compare(instance, [], ["fifo"], window_s="1h", history=past, **replan)
 
 
 @pytest.mark.parametrize(

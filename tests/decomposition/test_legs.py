@@ -12,6 +12,7 @@ from optsched.decomposition import search
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import solve_dual
 from optsched.decomposition.legs import A_JOB, KEPT, LEGS, Legs
+from optsched.decomposition.lns import windows
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
 from optsched.decomposition.search import Search
@@ -85,7 +86,7 @@ def test_only_the_last_legs_count_and_fewer_of_them_where_it_takes_too_long() ->
     merged = legs.merged()
     assert merged is not None
     assert np.flatnonzero(merged).tolist() == [2 * k for k in range(12 - KEPT, 12)]
-    for kept in (KEPT - 1, KEPT - 2):
+    for kept in (KEPT // 2, KEPT // 4):
         legs.took(legs.seconds)
         assert legs.kept == kept
     merged = legs.merged()
@@ -156,6 +157,7 @@ def test_one_long_leg_where_choosing_takes_all_of_its_time_for_nothing(
     program, clock = pairs(2), Set()
     watch: Any = clock
     made, legs = Search(program, Monitor(watch, -1), Stop(seconds=100.0), 0), Legs(4)
+    made.window = windows(Pricing(program, solve_dual(program, iterations=5)), made.rng)
     legs.turn_s = 1.0 / legs.turns
     legs.add(held(program, 0))
     legs.add(held(program, 2))
@@ -166,6 +168,24 @@ def test_one_long_leg_where_choosing_takes_all_of_its_time_for_nothing(
 
     monkeypatch.setattr(made, "_chosen", choose)
     assert made._merge(legs) is goes_on
+
+
+@pytest.mark.parametrize(("left", "cooled"), [(3.0, False), (1.0, True)])
+def test_a_long_leg_must_have_time(left: float, cooled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else windows begin where legs have ended: what is left would end hot."""
+    program, dual, packing = priced()
+    made, legs = Search(program, Monitor(Clock(), -1), Stop(seconds=1e6), 0), Legs(len(program.demand))
+    pricing = Pricing(program, dual)
+    made._offer(packing.chosen)
+    made.window = windows(pricing, made.rng)
+    legs.turn_s = 1.0 / legs.turns
+    monkeypatch.setattr(made, "_done", iter([0.0, 1.0]).__next__)
+    monkeypatch.setattr(made, "_left", lambda share=1.0: left * legs.seconds)
+    monkeypatch.setattr(made, "_merge", lambda legs: False)
+    recreate = Recreate(pricing, packing, made.rng)
+    made._in_legs(pricing, recreate, legs, Crew(0, program, dual, made.rng))
+    assert made.cooled is cooled
+    np.testing.assert_array_equal(packing.chosen, made.best)
 
 
 @pytest.mark.parametrize("instance", [HARD, PRICED], ids=["geo", "deferrable"])
@@ -184,20 +204,19 @@ def test_the_same_seed_has_the_same_legs(instance: Any, monkeypatch: pytest.Monk
 def test_mates_search_the_whole_and_are_merged() -> None:
     """What one of them found counts; who is forgotten changes nothing."""
     program, dual, packing = priced()
-    made, legs = Search(program, Monitor(Clock(), -1), Stop(iterations=10), 0), Legs(len(program.demand))
+    made = Search(program, Monitor(Clock(), -1), Stop(iterations=10), 0)
     with Crew(2, program, dual, np.random.default_rng(0)) as crew:
         leg = Leg(0.1, 0.001, 0.3, late=False)
         crew.send_all(packing, leg)
         wait_for(crew)
         found = [mate.found.copy() for mate in crew.mates]
-        made._hear(crew, legs)
+        heard = np.zeros(len(program), dtype=bool)
+        made._hear(crew, heard)
         values = [program.objective(option[option != NONE]) for option in found]
         assert made.value == pytest.approx(max(values))
         assert made.value > packing.value
-        merged = legs.merged()
-        assert merged is not None
         for option in found:
-            assert merged[option[option != NONE]].all()
+            assert heard[option[option != NONE]].all()
         crew.send_all(packing, leg)
         crew.forget()
         wait_for(crew)

@@ -267,3 +267,20 @@ class Forgets(ConservativeBackfilling):
 def test_reservations_are_made_anew_when_somebody_else_has_decided() -> None:
     instance = cluster([("A", 4)], QUEUE)
     assert len(starts(instance, Forgets())) == len(QUEUE)
+
+
+def test_reservations_of_nobody_knows_which_nodes_are_made_again() -> None:
+    """A memory that was kept before it told of nodes: some may have been away."""
+    jobs = [{"id": f"j{j}", "submit_s": 0, "time_s": {"A": [100.0 + j]}} for j in range(6)]
+    snapshot = cluster([("A", 1)] * 3, jobs)
+    policy, again = ConservativeBackfilling(), ConservativeBackfilling()
+    for each in (policy, again):
+        each.reset(0)
+    policy.decide(snapshot)
+    state: Any = policy.state()
+    assert state["booked"]
+    assert state.pop("nodes") == [node.id for node in snapshot.nodes]
+    again.restore(state)
+    fewer = snapshot.model_copy(update={"nodes": snapshot.nodes[1:]})
+    assert again.decide(fewer).assignments
+    assert all(booking.node < len(fewer.nodes) for booking in again.booked.values())

@@ -262,7 +262,7 @@ class Hurries(HangsInOneSlot):
 
 
 def test_who_was_late_is_told() -> None:
-    kept = Budgeted(Hurries(), 0.3)
+    kept = Budgeted(Hurries(), 2.0)
     kept.reset(0)
     first, second, third = snapshots()
     kept.decide(first)
@@ -272,3 +272,9 @@ def test_who_was_late_is_told() -> None:
     kept.decide(third)
     kept.close()
     assert (kept.policy.late, kept.policy.seen) == (1, [0, 1, 2])  # type: ignore[attr-defined]
+
+
+def test_who_was_late_is_told_in_a_replay() -> None:
+    """A policy of one's own, too, whatever stands between."""
+    result = replay(batch(), Hurries(), settings=Settings(budget_s=2.0))
+    assert result.options["figures"]["out_of_time"] == 1

@@ -380,6 +380,15 @@ def test_a_due_date_that_nobody_waits_for_draws_no_events() -> None:
     assert all(outage.at_s < patient.ends_s for outage in events.outages)
 
 
+def test_outages_are_drawn_until_who_runs_on_one_node_may_be_done() -> None:
+    """Forty hours of work for the only A beside seven Bs, in no hurry: A may fail in all of that time."""
+    made = cluster(8, 40)
+    nodes = (made.nodes[0], *[node.model_copy(update={"gpu_type": "B"}) for node in made.nodes[1:]])
+    jobs = tuple(job.model_copy(update={"due_s": 40 * HOUR}) for job in made.jobs)
+    made = made.model_copy(update={"nodes": nodes, "jobs": jobs})
+    assert made.ends_s == 40 * HOUR
+
+
 def test_events_as_an_object_and_laws_that_are_none() -> None:
     told = {"outages": [{"place": "n0", "kind": "fails", "at_s": 1800.0, "back_s": 5400.0}]}
     assert optsched.replay(cluster(), "fifo", events=told).options["figures"]["runs_cut"] == 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.decomposition.dual import Dual
+from optsched.decomposition.dual import Dual, solve_dual
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -161,6 +161,31 @@ def test_a_memory_of_before_is_read() -> None:
     informed = priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1)))
     informed.restore(state)
     assert informed.discount == PRICING.without_history.share  # what counted then
+
+
+@pytest.mark.parametrize("late", [1, 3, 5])
+def test_fewer_futures_ask_for_as_much_all_day(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few jobs stand for all, no part of the day has more than its share (the work of ten draws, by half of it)."""
+    past, coming = osdec(seed=1), osdec(seed=2)
+    snapshot = coming.model_copy(update={"jobs": tuple(job for job in coming.jobs if job.submitted == 0)})
+    half, asked = coming.horizon // 2, dict[int, Any]()
+
+    def weigh(program: TimeIndexedProblem, **options: Any) -> Dual:
+        first = np.flatnonzero(np.diff(program.job, prepend=-1))
+        work = (program.demand * program.duration)[program.job[first]]
+        early = program.start[first] < half
+        asked[count] += (work[early].sum(), work[~early].sum())
+        return solve_dual(program, iterations=1)
+
+    monkeypatch.setattr(priced, "solve_dual", weigh)
+    for count in (0, late):
+        asked[count] = np.zeros(2)
+        for seed in range(10):
+            policy = priced.BidPricePolicy(PRICING, Settings(history=past))
+            policy.reset(seed)
+            policy.late = count
+            policy.decide(snapshot)
+    assert asked[late] == pytest.approx(asked[0], rel=0.2)
 
 
 def test_who_was_late_looks_at_fewer_futures(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,8 @@ class ConservativeBackfilling(Backfilling):
     def restore(self, state: object) -> None:
         """Go on with them."""
         kept = recalled(Booked, state)
-        self.held, self.booked, self.nodes = {a.job: a for a in kept.held}, kept.booked, kept.nodes
+        self.held, self.booked = {a.job: a for a in kept.held}, kept.booked
+        self.nodes = () if kept.nodes is None and kept.booked else kept.nodes  # bookings of nobody knows which are made again
         self.lines = None
 
 
