@@ -19,7 +19,7 @@ from optsched.quantities import read_seconds, read_seed
 from optsched.registry import is_reference
 from optsched.result import Result, relative_gap
 from optsched.rolling.loop import Prepared, Tell, prepared, replay
-from optsched.rolling.policy import AnyPolicy, Guarded, Settings
+from optsched.rolling.policy import AnyPolicy, Guarded, NotTaken, Settings
 from optsched.rolling.run import OnFailure
 from optsched.schedules.base import Schedule
 from optsched.stop import Clock, Stop
@@ -233,7 +233,8 @@ def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settin
                 ready = prepared(instance, policy, replace(ready.settings, **{name: getattr(settings, name)}))
                 taken.add(name)
             except OptschedError as error:
-                refused.setdefault(name, error)
+                if isinstance(refused.get(name, NotTaken()), NotTaken):  # else who takes it has said what is wrong
+                    refused[name] = error
         made.append(ready)
     for name in ASKED:
         if name in refused and name not in taken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENDINGS = (".csv", ".parquet", ".md", ".json")
-OURS = b'"format": "optsched-'  # how an instance or a result begins
+OURS = re.compile(rb'"format"\s*:\s*"optsched-')  # how our files begin
 HEAD = 200  # bytes
 
 
@@ -60,7 +61,7 @@ def table_tried(output: str, inputs: Iterable[str | None]) -> Path:
 
 
 def refuse_ours(file: str) -> None:
-    """A log or a table never replaces an instance or a result.
+    """A log or a table never replaces an instance, a result or events.
 
     Raises
     ------
@@ -68,8 +69,8 @@ def refuse_ours(file: str) -> None:
         It would.
     """
     path = Path(file)
-    if path.is_file() and not is_node(path) and OURS in read_bytes(path)[:HEAD]:
-        raise InputError(path, "", "is an instance or a result file; give the output another name")
+    if path.is_file() and not is_node(path) and OURS.search(read_bytes(path)[:HEAD]):
+        raise InputError(path, "", "is an instance, a result or an events file; give the output another name")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

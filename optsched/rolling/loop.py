@@ -76,12 +76,14 @@ def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: 
     """
     settings = settings or Settings()
     _fitting_history(instance, settings.history)
+    if isinstance(policy, str):
+        name, made = policy, named_policy(instance.problem, policy, settings)
+    else:
+        name = str(getattr(policy, "__name__", type(policy).__name__))
+        made = foreign_policy(instance.problem, name, policy, settings)
     if settings.window_s is not None and (cut := online_of(instance.problem).truncate_window) is not None:
         cut(instance, settings.window_s)  # refuses a window that no decision could have
-    if isinstance(policy, str):
-        return Prepared(named_policy(instance.problem, policy, settings), policy, settings)
-    name = str(getattr(policy, "__name__", type(policy).__name__))
-    return Prepared(foreign_policy(instance.problem, name, policy, settings), name, settings)
+    return Prepared(made, name, settings)
 
 
 def replay(

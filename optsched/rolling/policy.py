@@ -64,6 +64,10 @@ class Hurried(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
         """The last decision has taken longer than its budget, and never happened."""
 
 
+class NotTaken(OptschedError):
+    """A setting that a policy does not take, whatever its value."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a user may ask of a policy; None leaves it to the policy.
@@ -101,7 +105,7 @@ class Settings:
         """Refuse what the policy does not take (a budget is for every policy, and who has no guard needs none)."""
         for field in fields(self):
             if field.name not in ("budget_s", "guard", *names) and getattr(self, field.name) is not None:
-                raise OptschedError(f"policy {policy} takes no {field.name.removesuffix('_s')}")
+                raise NotTaken(f"policy {policy} takes no {field.name.removesuffix('_s')}")
 
 
 class HeuristicPolicy(Generic[I, S]):

@@ -191,6 +191,9 @@ def test_everybody_has_the_settings_that_he_takes() -> None:
     }
     assert {name: row["objective"] for name, row in table.items()} == {name: r.objective for name, r in alone.items()}
     assert alone["rolling:greedy"].objective != optsched.replay(instance, "rolling:greedy").objective
+    short = rows(optsched.compare(instance, [], ["rolling:greedy", "rolling"], window_s="1h", history=past))
+    learned = optsched.replay(instance, "rolling", history=past)
+    assert short["rolling"]["objective"] == learned.objective != optsched.replay(instance, "rolling").objective
     with pytest.raises(optsched.OptschedError, match="takes no window"):
         optsched.compare(instance, [], ["rolling", "fifo"], window_s="1h", history=past)
     for policies in (["rolling:greedy", "rolling"], ["rolling", "rolling:greedy"]):

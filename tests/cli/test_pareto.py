@@ -71,7 +71,7 @@ def test_an_input_is_not_written_over(examples: Path, tmp_path: Path) -> None:
     mine = tmp_path / "x.json"
     mine.write_bytes((examples / "geo-small.json").read_bytes())
     assert "is a file that is read here" in one_line(run("pareto", mine, "-o", mine))
-    assert "is an instance or a result file" in one_line(run("pareto", examples / "armida.json", "-o", mine))
+    assert "is an instance, a result or an events file" in one_line(run("pareto", examples / "armida.json", "-o", mine))
     assert mine.read_bytes() == (examples / "geo-small.json").read_bytes()
 
 

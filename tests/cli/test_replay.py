@@ -64,11 +64,12 @@ def test_a_table_writes_over_no_events(examples: Path, tmp_path: Path) -> None:
     files, kept = [examples / "armida.json", examples / "allocation-small.json"], tmp_path / "kept.json"
     past = tmp_path / "past.json"
     past.write_bytes((examples / "armida.json").read_bytes())
-    kept.write_text('{"format": "optsched-events/1"}')
-    for words in ([*files], [files[1], "--seeds", "0-1"]):
-        assert "kept.json" in one_line(run("replay", *words, "--policy", "fifo", "--events", kept, "-o", kept))
+    for text in ('{"format":"optsched-events/1"}', "{" + 300 * " " + '"format": "optsched-events/1"}'):
+        kept.write_text(text)
+        for words in ([*files], [files[1], "--seeds", "0-1"]):
+            assert "kept.json" in one_line(run("replay", *words, "--policy", "fifo", "--events", kept, "-o", kept))
+        assert kept.read_text() == text
     one_line(run("replay", files[1], "--seeds", "0-1", "--policy", "rolling", "--history", past, "-o", past))
-    assert kept.read_text() == '{"format": "optsched-events/1"}'
     assert past.read_bytes() == (examples / "armida.json").read_bytes()
 
 
@@ -180,7 +181,7 @@ def test_nothing_that_is_read_is_written_over(examples: Path, tmp_path: Path, op
         words = ["--history", past, "--bound", bound, option, tmp_path / name]
         assert "is a file that is read here" in one_line(run("replay", instance, *words))
     words = ["--policy", "fifo", "--policy", "greedy", "-o"] if option == "-o" else ["--log"]
-    assert "is an instance or a result file" in one_line(run("replay", instance, *words, past))
+    assert "is an instance, a result or an events file" in one_line(run("replay", instance, *words, past))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
