@@ -273,13 +273,14 @@ class Search:
         return legs if legs.worth(self.window.legs * turns) else None
 
     def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
-        """Leg after leg from the first choice on, after each the best of what the last have held, which is where this ends.
+        """Leg after leg, from the first choice, the best and none in turn; after each the best of what the last have held.
 
         Where choosing takes all of its time for nothing, one long leg has the rest, if that is more than two.
         """
-        packing, start, clock = recreate.packing, Packing(self.program, self.best), self.monitor.clock
-        heard = np.zeros(len(self.program), dtype=bool)
+        packing, clock, first, nothing = recreate.packing, self.monitor.clock, self.best, self.best[:0]
+        heard, turn = np.zeros(len(self.program), dtype=bool), 0
         while not self._over() and self._done() < self.window.legs:
+            start, turn = Packing(self.program, (first, self.best, nothing)[turn % 3]), turn + 1
             left = self._left(self.window.legs)
             if crew.back and left > 0:
                 self._hear(crew, heard)

@@ -112,7 +112,7 @@ def test_there_must_be_time_for_several() -> None:
 
 @pytest.mark.parametrize("instance", [HARD, PRICED], ids=["geo", "deferrable"])
 def test_each_leg_cools_and_windows_begin_with_the_best(instance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a clock: rounds are what there is of time. Each leg begins hot and from the same choice, and ends cold."""
+    """Without a clock, by rounds. Legs begin hot, from the first, the best or no choice; all end cold."""
     heats: list[float] = []
     values: list[float] = []
     turn = Recreate.turn
@@ -130,7 +130,10 @@ def test_each_leg_cools_and_windows_begin_with_the_best(instance: Any, monkeypat
     hot, cold = made.loss * search.WARM, made.loss * search.COLD
     begins = [k for k, heat in enumerate(heats) if heat == pytest.approx(hot)]
     assert len(begins) >= LEGS
-    assert len(set(values[: len(begins)])) == 1
+    legs = values[: len(begins)]
+    assert len(set(legs[::3])) == len(set(legs[2::3])) == 1
+    assert legs[2] == pytest.approx(made.program.constant)
+    assert legs[2] < legs[0] <= legs[1] <= legs[4] <= made.value + 1e-9
     assert max(heats[k - 1] for k in begins[1:]) < 2 * cold
     assert heats[-PLACES:] == pytest.approx([cold] * PLACES)
     assert made.cooled
