@@ -32,14 +32,12 @@ class Windows(ABC):
     Attributes
     ----------
     begin : share of the time after which they are worth solving: before, what they gain is lost again.
-    legs : share of the time that legs have before, where there are several.
     cold : share of the time after which ruins keep hardly anything that is worse.
     between : slots at which there are ruins before each. first : jobs in a window at first.
     worth, patience : of the objective, what one has to gain; windows without, after which they are twice as large.
     """
 
     begin: ClassVar[float]
-    legs: ClassVar[float]
     cold: ClassVar[float]
     between: ClassVar[int]
     first: ClassVar[int]
@@ -110,7 +108,7 @@ def windows(pricing: Pricing, rng: np.random.Generator, jobs: int | None = None)
 class Flush(Windows):
     """Jobs nearest to a slot, with starts and ends that are flush with others' (normal patterns) besides their pool."""
 
-    begin, legs, cold, between = 0.8, 0.8, 1.0, 10
+    begin, cold, between = 0.8, 1.0, 10
     first, worth, patience = 25, 5e-5, 20
 
     def options(self, packing: Packing, slot: int, share: Share) -> tuple[Ints, Ints]:
@@ -130,7 +128,7 @@ class Strips(Windows):
     How wide the strip is follows from how many jobs are to be in it: those whose runs reach least far from the slot.
     """
 
-    begin, legs, cold, between = 0.3, 0.5, 0.3, 2
+    begin, cold, between = 0.3, 0.3, 2
     first, worth, patience = 200, 1e-6, 10
 
     def __init__(self, pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> None:

@@ -270,7 +270,7 @@ class Search:
                     return None
             legs.turn_s = max(1e-6, clock.elapsed_s() - began) / PLACES
             turns = self._left() / legs.turn_s
-        return legs if legs.worth(self.window.legs * turns) else None
+        return legs if legs.worth(self.window.begin * turns) else None
 
     def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
         """Leg after leg, from the first choice, the best and none in turn; after each the best of what the last have held.
@@ -279,9 +279,9 @@ class Search:
         """
         packing, clock, first, nothing = recreate.packing, self.monitor.clock, self.best, self.best[:0]
         heard, turn = np.zeros(len(self.program), dtype=bool), 0
-        while not self._over() and self._done() < self.window.legs:
+        while not self._over() and self._done() < self.window.begin:
             start, turn = Packing(self.program, (first, self.best, nothing)[turn % 3]), turn + 1
-            left = self._left(self.window.legs)
+            left = self._left(self.window.begin)
             if crew.back and left > 0:
                 self._hear(crew, heard)
                 crew.send_all(start, Leg(self.loss * WARM, self.loss * COLD, min(legs.seconds, left), late=False))
@@ -292,7 +292,7 @@ class Search:
             heard[:] = False
             if self.stop.seconds is not None:
                 legs.turn_s = (clock.elapsed_s() - began) / turns
-            if not self._merge(legs) and self._left(self.window.legs) > LONG * legs.seconds:
+            if not self._merge(legs) and self._left(self.window.begin) > LONG * legs.seconds:
                 self.began_s = clock.elapsed_s()
                 break
             self._core(pricing)
@@ -331,7 +331,7 @@ class Search:
         if int(among.sum()) > LARGEST_MIP:
             return False
         began, before = clock.elapsed_s(), self.value
-        seconds = None if self.stop.seconds is None else min(legs.seconds, self._left(self.window.legs))
+        seconds = None if self.stop.seconds is None else min(legs.seconds, self._left(self.window.begin))
         self._offer(self._chosen(among, MERGE_GAP, MERGE_NODES, seconds).chosen)
         return seconds is None or not legs.took(clock.elapsed_s() - began) or self.value > before
 
