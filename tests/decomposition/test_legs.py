@@ -195,7 +195,7 @@ def test_a_long_leg_must_have_time(left: float, cooled: bool, monkeypatch: pytes
 def test_the_same_seed_has_the_same_legs(instance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Search, "_finish", lambda self, pricing, nodes: None)  # cores would end it
     program = program_of(instance)
-    found = [Search(program, Monitor(Clock(), -1), Stop(iterations=40), 7) for _ in range(2)]
+    found = [Search(program, Monitor(Clock(), -1), Stop(iterations=60), 7) for _ in range(2)]
     for made in found:
         made(None, None)
         assert made.dual is not None
