@@ -24,7 +24,7 @@ from optsched.registry import family_of
 from optsched.stop import Clock, Stop
 from tests.decomposition.test_crew import priced, wait_for
 
-HARD, PRICED = masac(jobs=60, days=0.5, scale=0.03, seed=3), osdec(2, 2, jobs=60, horizon=72, seed=3)
+HARD, PRICED = masac(jobs=60, days=0.5, scale=0.03, seed=3), osdec(2, 2, jobs=30, horizon=48, seed=3)
 
 
 def program_of(instance: Any) -> TimeIndexedProblem:
