@@ -73,7 +73,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Asked]:
 
 
 def test_no_exact_part_takes_all_of_the_time(asked: dict[str, Asked]) -> None:
-    limit, clock = 6.0, cast("Any", Ticking())
+    limit, clock = 12.0, cast("Any", Ticking())
     Search(crowded(), Monitor(clock, -1), Stop(seconds=limit, iterations=300), 0, threads=1)(None, None)
     cores, of_windows = asked["cores"].seconds, asked["windows"].seconds
     assert len(cores) > 1
