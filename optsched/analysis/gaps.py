@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 AnyMethod: TypeAlias = str | Method[Never] | Callable[..., Schedule | Mapping[str, object]]
-ASKED = ("window_s", "replan_s", "history")  # settings that not every policy takes
 COUNTED = ("decisions", "fallbacks", "out_of_time", "overruled")  # of a replay
 Row: TypeAlias = dict[str, str | float | None]
 LOGGER = logging.getLogger(__name__)
@@ -222,23 +221,19 @@ def prepared_all(instance: Instance, policies: Iterable[str | AnyPolicy], settin
         No such policy, or a setting that none of them takes.
     """
     made: list[Prepared] = []
-    refused: dict[str, OptschedError] = {}
-    taken: set[str] = set()
+    refused: dict[str, NotTaken] = {}
     for policy in policies:
-        ready = prepared(instance, policy, Settings(budget_s=settings.budget_s, guard=settings.guard))
-        for name in ASKED:
-            if getattr(settings, name) is None:
-                continue
+        ready, own = None, settings
+        while ready is None:
             try:
-                ready = prepared(instance, policy, replace(ready.settings, **{name: getattr(settings, name)}))
-                taken.add(name)
-            except OptschedError as error:
-                if isinstance(refused.get(name, NotTaken()), NotTaken):  # else who takes it has said what is wrong
-                    refused[name] = error
+                ready = prepared(instance, policy, own)
+            except NotTaken as error:
+                refused[error.setting] = error
+                own = replace(own, **{error.setting: None})
         made.append(ready)
-    for name in ASKED:
-        if name in refused and name not in taken:
-            raise refused[name]
+    for name, refusal in refused.items():
+        if all(getattr(each.settings, name) is None for each in made):
+            raise refusal
     return made
 
 

@@ -1,4 +1,4 @@
-"""Legs: the search cools again and again from one choice, and what the last legs held is chosen from exactly.
+"""Legs: the search cools again and again, and what the last of these legs held is chosen from exactly.
 
 Where there is time to cool more than once, each leg ends elsewhere, and is best at some places and in some stretches of time:
 a choice among what all of them held has the best of each (solution merging, as in CMSA: Blum, Pinacho, López-Ibáñez and Lozano,

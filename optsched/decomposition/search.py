@@ -284,7 +284,7 @@ class Search:
             left = self._left(self.window.begin)
             if crew.back and left > 0:
                 self._hear(crew, heard)
-                crew.send_all(start, Leg(self.loss * WARM, self.loss * COLD, min(legs.seconds, left), late=False))
+                crew.send_all(start, Leg(self._cooling(0.0), self._cooling(1.0), min(legs.seconds, left), late=False))
             turns, began = legs.turns_in(left), clock.elapsed_s()
             packing.become(start.option)
             recreate.go_on(Share.whole(packing))
@@ -308,7 +308,7 @@ class Search:
         packing, held, done = recreate.packing, np.zeros(len(self.program), dtype=bool), 0
         while done < turns:
             for slot in recreate.slots(PLACES):
-                self._turn(recreate, slot, self.loss * WARM * (COLD / WARM) ** min(1.0, done / turns))
+                self._turn(recreate, slot, self._cooling(done / turns))
                 done += 1
                 if done >= COOLED * turns:
                     held[packing.chosen] = True
@@ -372,9 +372,11 @@ class Search:
 
     def _heat(self, later: float = 0.0) -> float:
         """Temperature now, or so many seconds later."""
-        if self.cooled:
-            return self.loss * COLD
-        return float(self.loss * WARM * (COLD / WARM) ** min(1.0, self._done(later) / self.window.cold))
+        return self._cooling(1.0 if self.cooled else self._done(later) / self.window.cold)
+
+    def _cooling(self, share: float) -> float:
+        """Temperature after a share of what it takes to cool."""
+        return float(self.loss * WARM * (COLD / WARM) ** min(1.0, share))
 
     def _done(self, later: float = 0.0) -> float:
         """Of the time that ruins have, or of the rounds."""

@@ -11,7 +11,7 @@ from optsched.referee import check, parse
 from optsched.result import Result
 from optsched.rolling.memory import recalled
 from optsched.rolling.online import online_of
-from optsched.rolling.policy import Settings
+from optsched.rolling.policy import NotTaken, Settings
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
 
@@ -55,7 +55,7 @@ class RollingHorizon:
     def __init__(self, family: str, method: str, settings: Settings) -> None:
         self.family, self.method, self.settings = family, method, settings
         if settings.window_s is not None and online_of(family).truncate_window is None:
-            raise OptschedError(f"{family} decides about the present only: it takes no window")
+            raise NotTaken("window_s", f"{family} decides about the present only: it takes no window")
         settings.allow(f"rolling:{method}", "window_s", "replan_s")
         self.reset(0)
 

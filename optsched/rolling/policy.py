@@ -65,7 +65,11 @@ class Hurried(Policy[I_contra, S_co], Protocol[I_contra, S_co]):
 
 
 class NotTaken(OptschedError):
-    """A setting that a policy does not take, whatever its value."""
+    """A setting that a policy does not take, whatever its value; `setting` is its name in `Settings`."""
+
+    def __init__(self, setting: str, said: str) -> None:
+        super().__init__(said)
+        self.setting = setting
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Settings:
         """Refuse what the policy does not take (a budget is for every policy, and who has no guard needs none)."""
         for field in fields(self):
             if field.name not in ("budget_s", "guard", *names) and getattr(self, field.name) is not None:
-                raise NotTaken(f"policy {policy} takes no {field.name.removesuffix('_s')}")
+                raise NotTaken(field.name, f"policy {policy} takes no {field.name.removesuffix('_s')}")
 
 
 class HeuristicPolicy(Generic[I, S]):

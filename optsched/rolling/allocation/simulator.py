@@ -191,13 +191,12 @@ class AllocationSimulator:
 
     def _advance(self) -> bool:
         """Go to the next event; whether work was done until then."""
-        soon = nextafter(self.now_s, inf)  # who ends at once has run all the same
-        ends = {j: max(soon, max(self.now_s, r.useful_from_s) + self.left[j] * r.time_s) for j, r in self.running.items()}
+        ends = {job: self._until(run, self.left[job]) for job, run in self.running.items()}
         coming = self.truth.jobs[self.order[self.come]].submit_s if self.come < len(self.order) else inf
         events = {"ended": min(ends.values(), default=inf), "submitted": coming}
         events["trouble"] = self.troubles.next_s
         if self.believed:
-            events["outlived"] = min((self._outlives(job) for job, end in ends.items()), default=inf)
+            events["outlived"] = min((self._until(run, self._left(job)) for job, run in self.running.items()), default=inf)
         if self.period_s is not None and self.known:
             events["period"] = self.now_s + self.period_s
         if min(events.values()) == inf:
@@ -221,11 +220,9 @@ class AllocationSimulator:
         self._submit()
         return progress or bool(ended)
 
-    def _outlives(self, job: str) -> float:
-        """When a running job will have run for as long as is believed of it; later than now, however late it is."""
-        run = self.running[job]
-        until = max(self.now_s, run.useful_from_s) + self._left(job) * run.time_s
-        return max(until, nextafter(self.now_s, inf))
+    def _until(self, run: _Running, left: float) -> float:
+        """When a run has done so much of its job's work; later than now, however little that is."""
+        return max(nextafter(self.now_s, inf), max(self.now_s, run.useful_from_s) + left * run.time_s)
 
     def history(self) -> AllocationHistory:
         """What has run until now."""
