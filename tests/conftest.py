@@ -7,6 +7,7 @@ fresh ones, and many; with OPTSCHED_HYPOTHESIS=fresh any run does. What fails th
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ def is_slow(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the profile, unless `--hypothesis-profile` names one of hypothesis's own."""
+    """Choose the profile, unless `--hypothesis-profile` names one of hypothesis's own, and hear Ctrl-C, as children then do."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job has it so, and children inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     default = "fresh" if is_slow(config) else "fixed"
     settings.load_profile(config.getoption("--hypothesis-profile") or os.environ.get("OPTSCHED_HYPOTHESIS", default))
 

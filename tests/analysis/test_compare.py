@@ -221,7 +221,7 @@ def test_what_cannot_be_compared_is_one_line(family: str, methods: list[str], po
 def test_an_interrupt_leaves_no_table_of_half_a_replay() -> None:
     """Ctrl-C in a replay is told, not scored."""
     instance = masac(seed=0)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not what the command line listens with
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:

@@ -27,15 +27,10 @@ ROOT = Path(__file__).parents[2]
 POLICY = {"deferrable": "rolling:exact", "geo": "rolling:exact", "vcc": "rolling:exact", "allocation": "rolling"}
 
 
-def hearing() -> None:
-    """In the child: a shell that runs the tests in the background has Ctrl-C ignored, and children inherit that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def start(words: list[Any]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "optsched", *map(str, words)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, cwd=ROOT, preexec_fn=hearing, **pipes)
+    return subprocess.Popen(command, text=True, cwd=ROOT, **pipes)
 
 
 def timed(words: list[Any]) -> float:
@@ -178,7 +173,7 @@ def in_the_middle(name: str, where: str, *words: object) -> subprocess.Completed
     module, cls, method = where.split(":")
     source = IN_THE_MIDDLE.format(name=name, module=module, cls=cls, method=method)
     command = [sys.executable, "-c", source, *map(str, words)]
-    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120, "check": False, "preexec_fn": hearing}
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 120, "check": False}
     return subprocess.run(command, cwd=ROOT, **how)
 
 
@@ -238,7 +233,7 @@ def test_the_first_request_ends_what_cannot_be_asked_to_end(
     (tmp_path / "sleepers.py").write_text(SLEEPERS.format(name=name))
     command = [sys.executable, "-m", "optsched", "solve", str(examples / "deferrable-small.json")]
     command += ["--method", f"sleepers:{method}"]
-    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 20, "check": False, "preexec_fn": hearing}
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 20, "check": False}
     assert one_line(subprocess.run(command, cwd=tmp_path, **how), code) == "interrupted"
 
 

@@ -16,7 +16,6 @@ IN_THE_BOUND = """
 import os, signal, sys, time
 from optsched.analysis import bounds
 from optsched.cli import main
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
 def ask(*words):
     os.kill(os.getpid(), signal.{name})
     time.sleep(60)

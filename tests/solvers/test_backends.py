@@ -282,7 +282,7 @@ def test_ctrl_c_leaves_the_solver_its_last_word() -> None:
         time.sleep(0.05)
         ended.append(monitor.stopping)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not what the command line listens with
     try:
         run_with_deadline(works, monitor, None)
     finally:
