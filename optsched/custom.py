@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from inspect import unwrap
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from optsched.errors import CertificateError, OptschedError
+from optsched.errors import CertificateError, Disproved, OptschedError
 from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_options
 from optsched.instances.base import Instance
 from optsched.instances.plain import plain
@@ -61,20 +61,44 @@ class ForeignMethod:
         ------
         OptschedError
             It does not take the instance, raises, or returns no result.
-        CertificateError
+        Disproved
             The referee refuses the result.
         """
         _expect(self.name, self.kinds, instance)
         keeps = isinstance(self.method, BaseMethod)  # a request ends its parts one by one, and it keeps what they have found
-        with guarded(self.name), nullcontext() if keeps else heard():
+        with _theirs(), guarded(self.name), nullcontext() if keeps else heard():
             result = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
         if not isinstance(result, Result):
             way = "optsched.certify(instance, schedule, bound) makes one"
             raise OptschedError(f"{self.name} returned {_told(result)}, expected an optsched.Result: {way}")
         broken = result.verify(instance)
         if broken:
-            raise CertificateError(f"{self.name} returned a result that the referee refuses: {broken[0]}")
+            raise Disproved(f"{self.name} returned a result that the referee refuses: {broken[0]}")
         return result
+
+
+class ForeignHeuristic(HeuristicMethod):
+    """A heuristic that is not believed."""
+
+    def __call__(self, instance: Instance, **how: Any) -> Result:
+        """Call it, and judge.
+
+        Raises
+        ------
+        Disproved
+            The schedule breaks a rule.
+        """
+        with _theirs():
+            return super().__call__(instance, **how)
+
+
+@contextmanager
+def _theirs() -> Iterator[None]:
+    """Whatever the referee refuses in here is somebody else's."""
+    try:
+        yield
+    except CertificateError as error:
+        raise Disproved(*error.args) from error
 
 
 def as_method(
@@ -125,7 +149,7 @@ def as_method(
             returned = found(instance, **{word: known[word] for word in ours}, **further)
         return as_schedule(called, instance, returned)
 
-    return HeuristicMethod(called, heuristic, read | further)
+    return ForeignHeuristic(called, heuristic, read | further)
 
 
 def as_schedule(name: str, instance: Instance, returned: object) -> Schedule:

@@ -50,6 +50,10 @@ class CertificateError(OptschedError):
     exit_code = 1
 
 
+class Disproved(CertificateError):
+    """The referee refuses what somebody else's code returned: nothing of ours is wrong."""
+
+
 def meant(word: str, known: Iterable[str], there_are: str = "there are") -> str:
     """What was probably meant, as the end of a message about a name; else what there is."""
     names = list(known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Generic
 
+from optsched.errors import OptschedError
 from optsched.instances.base import I
 from optsched.monitor import Monitor, Progress
 from optsched.result import Proof, Result, certified, schedule_of
@@ -141,7 +142,9 @@ class BaseMethod(ABC, Generic[I]):
             Method and referee contradict each other.
         """
         call = Call(instance, stop or Stop(), seed, start, progress)
-        found = self.search(call)
+        found: object = self.search(call)
+        if not isinstance(found, Found):
+            raise OptschedError(f"{self.name}: search returned {type(found).__name__}, expected an optsched.scaffold.Found")
         trace = () if found.monitor is None else found.monitor.trace
         return certified(
             instance,

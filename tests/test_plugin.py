@@ -65,7 +65,7 @@ def test_the_page_shows_the_family() -> None:
     assert (PLUGIN / "knapsack.py").read_text() in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 
-def test_family(optsched, machine: str) -> None:  # type: ignore[no-untyped-def]
+def test_family(optsched, machine: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     assert "ok" in optsched("validate", machine)
     for how in ([], ["--method", "exact"], ["--backend", "enumeration"], ["--backend", "extras:Enumeration"]):
         result = json.loads(optsched("solve", machine, "--json", *how).splitlines()[0])
@@ -74,6 +74,10 @@ def test_family(optsched, machine: str) -> None:  # type: ignore[no-untyped-def]
     assert "ok: every rule holds" in optsched("check", machine, "k.result.json")
     assert "knapsack has no replay" in optsched("replay", machine, code=2)
     assert "binaries" in optsched("methods")
+    for row, said in (("a,x,5", "raised ValueError: invalid literal"), ("a", "raised TypeError")):
+        (tmp_path / "bad.csv").write_text(f"id,gpus,value\n{row}\n")
+        told = optsched("import", "knapsack-csv", "bad.csv", "--gpus", "7", "-o", "b.json", code=2)
+        assert f"error: importer knapsack-csv {said}" in told
     optsched("generate", "knapsack-random", "--jobs", "8", "--seed", "3", "-o", "r.json")
     assert "ok: every rule holds" in optsched("solve", "r.json", "-o", "r.result.json") + optsched(
         "check", "r.json", "r.result.json"

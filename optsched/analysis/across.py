@@ -99,11 +99,13 @@ def compare_all(
             for seed in drawn:
                 for i, forecast in enumerate(forecasts if players else forecasts[:1]):
                     offline = solvers if i == 0 else ()
-                    table = compare(instance, offline, players, seed=seed, forecast=forecast, **how)
-                    if len(table):
-                        own.append(table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})))
+                    try:
+                        table = compare(instance, offline, players, seed=seed, forecast=forecast, **how)
+                    except Interrupted as stopped:
+                        own.append(_of(stopped.table, seed, forecast))
+                        raise
+                    own.append(_of(table, seed, forecast))
         except KeyboardInterrupt as stopped:
-            own += [stopped.table] if isinstance(stopped, Interrupted) else []
             raise Interrupted(Table(_joined([*done, held_together(_joined(own))]))) from stopped
         done.append(held_together(_joined(own)))
     return Table(_joined(done))
@@ -184,6 +186,11 @@ def _judged_alike(rows: pd.DataFrame) -> Iterator[tuple[pd.Index, float, bool]]:
         bounds, minimised = part["bound"].dropna().astype(float), bool((part["sense"] == "minimize").all())
         if len(bounds):
             yield part.index, float(bounds.max() if minimised else bounds.min()), minimised
+
+
+def _of(table: pd.DataFrame, seed: int, forecast: str) -> pd.DataFrame:
+    """Rows of one seed and forecast, which is that of replays only."""
+    return table.assign(seed=seed, forecast=table["kind"].map({"online": forecast})) if len(table) else table
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -94,6 +95,9 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
             instances.append(instance)
         else:
             warn(f"{file} is the instance of {first}: it counts once")
+    if how.get("guard") is False:
+        with aside(wanted.as_json):
+            note_unguarded(instances, runs.policies)
     kept: list[tuple[str, Result]] = []
     place = None if wanted.folder is None else made(wanted.folder)
     stopped = False
@@ -117,7 +121,7 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     if wanted.as_json:
         click.echo(records(table))
     elif len(table):
-        _show(table)
+        _show(_told_apart(table, by_sha256))
         for path in (*targets, *([] if place is None else [place])):
             say(console(), f"written to {path}")
     _draw(table, [result for _, result in kept], pictures)
@@ -125,6 +129,19 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
         warn(f"interrupted after {len(table)} of at most {total} runs")
         return INTERRUPTED
     return 0 if len(table) and table["objective"].notna().all() else 1
+
+
+def note_unguarded(instances: Sequence[Instance], policies: Sequence[str]) -> None:
+    """Tell where nobody has a guard to be without."""
+    from optsched.analysis.gaps import has_guard, prepared_all
+    from optsched.rolling.policy import Settings
+
+    for instance in {each.problem: each for each in instances}.values():
+        for policy in policies:
+            with suppress(OptschedError):  # of another family
+                if any(has_guard(instance, ready) for ready in prepared_all(instance, [policy], Settings())):
+                    return
+    warn(f"note: --no-guard changes nothing, {' and '.join(policies)} {'has' if len(policies) == 1 else 'have'} no guard")
 
 
 def _with_bounds(
@@ -161,13 +178,20 @@ def _save(kept: list[tuple[str, Result]], place: Path) -> None:
         naming(result, file, path).save(path)
 
 
+def _told_apart(table: pd.DataFrame, files: Mapping[str, str]) -> pd.DataFrame:
+    """Instances by their files, where several are of one name."""
+    several = table.groupby("instance")["sha256"].transform("nunique") > 1
+    return table.assign(instance=table["instance"].where(~several, table["sha256"].map(files)))
+
+
 def _show(table: pd.DataFrame) -> None:
+    from optsched.analysis.statistics import identity
     from optsched.cli._summary import show_loss, show_remarks, show_rows, show_summaries
 
     out = console()
     if len(table) <= FEW:
         show_rows(out, table)
-    if table["instance"].nunique() > 1 or table["seed"].nunique() > 1:
+    if identity(table).nunique() > 1 or table["seed"].nunique() > 1:
         if len(table) <= FEW:
             out.print()
         show_summaries(out, table)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from functools import partial
+
 import click
 
 from optsched.cli._import_csv import csv_command
@@ -43,7 +46,21 @@ class Importers(Group):
         found = named(added("importers")[cmd_name])
         if not isinstance(found, click.Command):
             raise OptschedError(f"{added('importers')[cmd_name]} is no importer: expected a click command, got {found!r}")
-        return found
+        theirs = copy(found)
+        theirs.invoke = partial(_invoke, f"importer {cmd_name}", found)  # type: ignore[method-assign]
+        return theirs
+
+
+def _invoke(name: str, command: click.Command, ctx: click.Context) -> object:
+    """What a plug-in's importer raises is one line that names it; what it says through click is said."""
+    from optsched.registry import guarded
+
+    with guarded(name):
+        try:
+            return command.invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort) as said:
+            spoken = said
+    raise spoken
 
 
 @click.group("import", cls=Importers)

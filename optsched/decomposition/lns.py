@@ -24,6 +24,7 @@ NOTHING = np.zeros(0, dtype=np.int64)
 MOST_ENTRIES = 100_000  # of a strip's rows
 LOSS = 0.2  # of a chosen job's mean value: what a start that is flush may be behind the job's best
 OPTIONS = 1.5  # a job of a strip, in the mean
+LEAST_OPTIONS = 600  # of a strip of few jobs, that many can be chosen from in a second
 
 
 class Windows(ABC):
@@ -162,7 +163,7 @@ class Strips(Windows):
         inside[np.argsort(reach, kind="stable")[:most]] = True
         width = reach[inside].max(initial=0.0)
         wanted = np.flatnonzero((far <= width) & inside[p.job[pool]])
-        wanted = wanted[least(behind[wanted], int(OPTIONS * most))]
+        wanted = wanted[least(behind[wanted], max(int(OPTIONS * most), LEAST_OPTIONS))]
         mine = np.sort(has[runs & inside])
         return np.union1d(mine, pool[wanted]), mine
 

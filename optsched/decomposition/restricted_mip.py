@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from optsched.heuristics.serial_sgs import fitting
 from optsched.instances.base import Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -63,7 +64,7 @@ def solve_restricted_mip(
     if outcome.x is None:
         return Optimum(start, bound)
     form.store(outcome.x)
-    found = np.array(model.decode().options, dtype=np.int64)
+    found = fitting(program, np.array(model.decode().options, dtype=np.int64))
     return Optimum(found if program.objective(found) > program.objective(start) else start, bound)
 
 

@@ -20,7 +20,7 @@ from optsched.decomposition.restricted_mip import Optimum, relax, solve_restrict
 from optsched.decomposition.shadow_prices import settled
 from optsched.decomposition.share import Share, most
 from optsched.errors import OptschedError
-from optsched.heuristics.serial_sgs import place, serial_sgs
+from optsched.heuristics.serial_sgs import fitting, place, serial_sgs
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.mates import mates_worth
 from optsched.monitor import Monitor
@@ -39,6 +39,7 @@ LP_SHARE, MIP_SHARE = 0.1, 0.1  # of the time that is left, at most
 MIP_S, MIP_MOST = 2.0, 0.4  # but for these seconds, if they are no more of what is left: small clusters hang on that start
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
 CORE = 3000  # options that can be chosen exactly, all at once
+EASY = 400  # of these: so few take no time, however often they are tried
 CORE_NODES, CORE_SHARE = 20, 0.2  # at first, four times as many at every further try; of the time that is left, at most
 ROUNDS_A_CORE = 20
 MERGE_GAP, MERGE_NODES = 1e-6, 2000  # of a choice of what legs have held
@@ -73,7 +74,7 @@ class Search:
         self.best: Ints = np.zeros(0, dtype=np.int64)
         self.value = program.objective(self.best)
         self.core = np.inf
-        self.most_open = CORE
+        self.most_open = CORE if stop.seconds is not None else CORE // 2  # whose root alone may take half a minute
         self.loss = 0.0  # of a chosen job, at first
         self.began_s = 0.0  # when ruins began
         self.cooled = False  # by legs
@@ -161,7 +162,7 @@ class Search:
             share[pool] = relax(p.where(pool), self.monitor, self._seconds(LP_SHARE))
         except OptschedError:
             return self.best
-        packing = Packing(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6)))
+        packing = Packing(p, fitting(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6))))
         order = pricing.order()
         place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
         self._offer(packing.chosen)
@@ -204,7 +205,8 @@ class Search:
         if count > self.most_open:
             return None
         found = self._chosen(open_, self.stop.gap or 0.0, nodes, seconds)
-        if seconds is not None and self.monitor.clock.elapsed_s() - began > seconds:
+        long = count > EASY if seconds is None else self.monitor.clock.elapsed_s() - began > seconds
+        if long and (found.bound is None or found.bound > self.value):
             self.most_open = int(FEWER * count)
         self._offer(found.chosen)
         if found.bound is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.instances.base import Floats, Ints
 from optsched.problems.packing import Packing
-from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem
 from optsched.stop import Spare
 
 EVERY = 64  # jobs: how often it is asked whether there is time
@@ -36,6 +36,16 @@ def place(packing: Packing, order: Iterable[int], score: Floats | None, spare: S
         if spare is not None and i and i % EVERY == 0 and not spare():
             return
         packing.insert_best(job, None if score is None else score[packing.options(job)])
+
+
+def fitting(program: TimeIndexedProblem, chosen: Ints) -> Ints:
+    """A solver's choice (indices): as it is where it fits, else its dearest that do; tolerances of the largest are whole jobs."""
+    if program.overload_price is not None or not (program.load(chosen) > program.capacity + ALMOST).any():
+        return chosen
+    among = np.zeros(len(program), dtype=bool)
+    among[chosen] = True
+    part = program.where(among)
+    return np.flatnonzero(among)[serial_sgs(part, part.job[np.argsort(-part.value, kind="stable")])]
 
 
 def density(program: TimeIndexedProblem) -> Floats:

@@ -36,9 +36,7 @@ def _listed(instance: GeoInstance, pair_job: Ints, pair_site: Ints) -> tuple[Tim
     grams = usd_per_g * kwh * instance.carbon
     per_slot = hours * instance.gpu_revenue_usd_per_h - (1 - beta) * (usd + grams)
     per_slot = np.where(instance.capacity > 0, per_slot, 0.0)  # nobody runs there
-    # a dear slot must not cost the others their digits: sums in the widest floats that there are
-    worth = np.zeros((len(instance.sites), horizon + 1), dtype=np.longdouble)
-    np.cumsum(per_slot, axis=1, dtype=np.longdouble, out=worth[:, 1:])
+    upto = _upto(per_slot)
 
     source, gone = jobs.source[pair_job], jobs.bound_for[pair_job] >= 0
     away = pair_site != source
@@ -53,7 +51,7 @@ def _listed(instance: GeoInstance, pair_job: Ints, pair_site: Ints) -> tuple[Tim
     row, start = windows(first, last)
     job, site = pair_job[row], pair_site[row]
     end = start + jobs.duration[job]
-    value = jobs.gpus[job] * (worth[site, end] - worth[site, start]).astype(float)
+    value = jobs.gpus[job] * sum((part[site, end] - part[site, start]).astype(float) for part in upto)
     departure = np.full(len(job), -1, dtype=np.int64)
 
     travels = np.flatnonzero(away & (last >= first))
@@ -90,6 +88,22 @@ def _listed(instance: GeoInstance, pair_job: Ints, pair_site: Ints) -> tuple[Tim
         ),
         departure,
     )
+
+
+def _upto(per_slot: Floats) -> list[np.ndarray]:
+    """Two parts of the sums over the slots before each, shape (sites, slots + 1) each.
+
+    A dear slot must not cost the others their digits: the first part is of multiples of one unit, and exact; what is left is
+    no more than such a unit a slot. The widest floats have 64 digits, in base two.
+    """
+    sites, slots = per_slot.shape
+    largest = float(np.abs(per_slot).max(initial=0.0)) * slots
+    unit = np.longdouble(2.0) ** (np.frexp(largest)[1] - np.finfo(np.longdouble).nmant)
+    whole = np.rint(per_slot / unit) * unit
+    parts = [np.zeros((sites, slots + 1), dtype=np.longdouble) for _ in range(2)]
+    for part, added in zip(parts, (whole, per_slot - whole), strict=True):
+        np.cumsum(added, axis=1, out=part[:, 1:])
+    return parts
 
 
 def _idle(instance: GeoInstance) -> float:

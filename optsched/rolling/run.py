@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from optsched.errors import CertificateError, OptschedError
+from optsched.errors import CertificateError, Disproved, OptschedError
 from optsched.instances.base import Data, Instance, NonNegative
 from optsched.interrupts import check, heard
 from optsched.referee import evaluate, parse
@@ -214,8 +214,10 @@ class ReplayRun:
         try:
             decision = self.policy.decide(snapshot)
             decision = decision.schedule if isinstance(decision, Result) else decision
-        except CertificateError:
-            raise
+        except CertificateError as error:
+            if not isinstance(error, Disproved):
+                raise
+            return None, Failure(f"{name}: {error}", cause=error)
         except OutOfTime as error:
             return None, Failure(f"{name} {error}", late=True)
         except OptschedError as error:

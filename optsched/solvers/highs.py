@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 CONFIRMED = 400  # columns up to which an optimum is found once more without presolve, which has been wrong on small models
 CONFIRM_S = 1.0  # for that
+WIDE = 1000.0  # columns of so many values and more are left continuous: as implied integers of 10,000 they cut optima off
 SMALL_S = 5.0  # after which a small model is none, and its bounds are told as they come
 UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
@@ -89,7 +90,8 @@ class Highs:
 
         highs = quiet()
         # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
-        pass_form(highs, form, form.integer | form.implied if form.integer.any() else form.integer)
+        wide = form.implied & (form.upper - form.lower > WIDE)
+        pass_form(highs, form, form.integer | (form.implied & ~wide) if form.integer.any() else form.integer)
         values: dict[str, object] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
@@ -101,6 +103,8 @@ class Highs:
             highspy.Highs.resetGlobalScheduler(True)
             values["threads"] = task.threads
         _set_options(highs, values | dict(task.options))
+        if form.integer.any() and _mixed(form, wide):
+            _set_options(highs, {"presolve": "off"})
         if task.start and form.integer.any():
             start = form.start()
             if start is not None:
@@ -109,6 +113,14 @@ class Highs:
         _listen(highs, monitor, bounds, task.offered)
         highs.run()
         return _outcome(highs, form, monitor)
+
+
+def _mixed(form: LinearForm, wide: Bools) -> bool:
+    """Whether a row of such columns has entries that are as wide: presolve then cuts optima off, once in some dozen models."""
+    matrix = form.matrix
+    has = np.zeros(matrix.shape[0], dtype=bool)
+    has[matrix.row[wide[matrix.indices]]] = True
+    return bool((np.abs(matrix.data[has[matrix.row]]) > WIDE).any())
 
 
 def _agreed(form: LinearForm, found: SolverResult, again: SolverResult) -> SolverResult:

@@ -69,9 +69,19 @@ class LinearForm:
         """By how much branch and bound in floating point may miss the optimum, in scaled units: its absolute tolerances."""
         costly = int(np.count_nonzero(self.cost))
         width = self.upper - self.lower
-        narrow = ~self.integer & (width > 0) & (width < FEASIBLE)  # a solver takes any point of them for any other
-        missed = float(np.abs(self.cost[narrow]) @ width[narrow]) + self.lost
+        unseen = np.where(self.integer, self._hidden, (width > 0) & (width < FEASIBLE))  # any point passes for another
+        missed = float(np.abs(self.cost[unseen]) @ width[unseen]) + self.lost
         return PRUNED + PRICED * costly + missed if costly else 0.0
+
+    @cached_property
+    def _hidden(self) -> Bools:
+        """Columns that are nothing, beside the largest of a row, within the tolerance to which it is held."""
+        size = np.abs(self.matrix.data)
+        largest = np.zeros(self.matrix.shape[0])
+        np.maximum.at(largest, self.matrix.row, size)
+        hidden = np.zeros(len(self.cost), dtype=bool)
+        hidden[self.matrix.indices[size < FEASIBLE * largest[self.matrix.row]]] = True
+        return hidden
 
     @cached_property
     def lost(self) -> float:

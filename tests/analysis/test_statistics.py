@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import optsched
 from optsched.analysis.across import compare_all, held_together
 from optsched.analysis.gaps import Interrupted
 from optsched.analysis.loss import loss
@@ -15,6 +18,7 @@ from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.generators import andreas
 from optsched.result import Result
+from optsched.schedules.base import Schedule
 from tests.oracle import tiny
 
 
@@ -150,6 +154,29 @@ def test_ctrl_c_in_the_first_run_has_an_empty_table() -> None:
     assert len(compare_all([tiny.deferrable(1)], [], [])) == 0
     with pytest.raises(OptschedError, match="goes with a single instance"):
         compare_all([tiny.deferrable(1), tiny.deferrable(2)], ["exact"], bound=3.0)
+
+
+def test_ctrl_c_in_the_middle_keeps_whole_rows() -> None:
+    """With the seed and forecast of each, whatever the block in which it came; the table has its loss and means."""
+    asked: list[int] = []
+
+    class Impatient:
+        def reset(self, seed: int) -> None:
+            asked.append(seed)
+
+        def decide(self, snapshot: Instance) -> Schedule:
+            if asked[-1] == 1:
+                raise KeyboardInterrupt
+            return optsched.solve(snapshot, "greedy").best
+
+    how: dict[str, Any] = {"seeds": (0, 1), "forecasts": ("noisy:0.3",)}
+    with pytest.raises(Interrupted) as caught:
+        compare_all([tiny.deferrable(1), tiny.deferrable(2)], [], ["rolling", "fifo", Impatient], **how)
+    found = caught.value.table
+    assert found["name"].tolist() == ["rolling", "fifo", "Impatient", "rolling", "fifo"]
+    assert found["seed"].tolist() == [0, 0, 0, 1, 1]
+    assert set(found["forecast"]) == {"noisy:0.3"}
+    assert not loss(found).empty
 
 
 def test_many_instances_and_seeds() -> None:

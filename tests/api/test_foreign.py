@@ -18,6 +18,8 @@ from optsched import deferrable, geo, registry
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
 from optsched.rolling.policy import policies
+from optsched.rolling.run import PolicyFailed
+from optsched.scaffold import BaseMethod, Call, Found
 from optsched.solvers import backend
 from optsched.stop import Spare
 
@@ -26,7 +28,9 @@ CACHES = (registry._scan, registry._points, registry._warn, registry.own_familie
 
 WRONG = """
 import sys
+import optsched
 from optsched import Family, deferrable
+from optsched.scaffold import BaseMethod, Found
 
 def leaves(instance): sys.exit(3)
 def fails(instance): raise ValueError("two\\nlines")
@@ -56,6 +60,15 @@ class ByDict(LeavesLater):
     def decide(self, snapshot):
         from optsched.registry import family_of
         return family_of(snapshot).heuristics()["greedy"](snapshot, 0).model_dump(mode="json")
+
+def beyond(instance): return {"starts": [{"job": job.id, "start": 10**6} for job in instance.jobs]}
+
+class Sure(BaseMethod):
+    name = "sure"
+    def search(self, call): return Found(optsched.solve(call.instance, "greedy").best, "completed", bound=-1e9)
+
+class Solves(LeavesLater):
+    def decide(self, snapshot): return optsched.solve(snapshot, beyond)
 
 class Solver:
     name, packages = "solver", ()
@@ -374,6 +387,30 @@ def test_a_result_is_not_believed(small: geo.Instance, change: dict[str, Any], s
     for act in (lambda: optsched.solve(small, mine), lambda: optsched.compare(small, [mine])):
         with pytest.raises(CertificateError, match=f"^mine returned a result that the referee refuses: {said}"):
             act()
+
+
+@pytest.mark.parametrize("policy", ["wrong:beyond", "rolling:wrong:beyond", "rolling:wrong:Sure", "wrong:Solves"])
+def test_what_the_referee_refuses_is_the_policys_failure(policy: str, site: Path, examples: Path) -> None:
+    """Somebody else's, not a contradiction of ours: a simple rule decides, also within a budget."""
+    small = optsched.load(examples / "deferrable-small.json")
+    for how in ({}, {"budget_s": 20.0}):
+        found = optsched.replay(small, policy, on_failure="fallback", **how)  # type: ignore[arg-type]
+        assert found.options["figures"]["fallbacks"] > 0, how
+    with pytest.raises(PolicyFailed, match=r"infeasible schedule|beyond its bound|starts after its latest slot"):
+        optsched.replay(small, policy)
+    table = optsched.compare(small, [], ["fifo", policy], on_failure="fallback")
+    assert table["objective"].isna().tolist() == [False, True]
+
+
+def test_a_search_that_finds_nothing_is_named(small: geo.Instance) -> None:
+    class Empty(BaseMethod[Instance]):
+        name = "empty"
+
+        def search(self, call: Call[Instance]) -> Found:
+            return None  # type: ignore[return-value]
+
+    with pytest.raises(OptschedError, match=r"empty: search returned NoneType, expected an optsched\.scaffold\.Found"):
+        optsched.solve(small, Empty())
 
 
 def test_a_result_of_another_instance(small: geo.Instance) -> None:

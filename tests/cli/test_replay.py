@@ -73,6 +73,28 @@ def test_a_table_writes_over_no_events(examples: Path, tmp_path: Path) -> None:
     assert past.read_bytes() == (examples / "armida.json").read_bytes()
 
 
+def test_instances_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """By their files: an import names an instance after its table, whatever else it was made with."""
+    table, files = tmp_path / "n.csv", [tmp_path / f"n{k}.json" for k in range(13)]
+    table.write_text("id,submit,dur\na,0,600\nb,300,900\nc,600,600\n")
+    for k, file in enumerate(files):
+        words = ["--map", "submit=submit", "--map", "duration=dur", "--capacity", k + 1, "-o", file]
+        assert run("import", "csv", table, "--to", "deferrable", *words).returncode == 0
+    few = run("replay", *files[:2], "--policy", "fifo", "--policy", "sjf").stdout
+    assert few.count(str(files[1])) == 2
+    many = run("replay", *files, "--policy", "fifo", "--policy", "sjf").stdout
+    for shown in (few, many):
+        assert "mean gap" in shown
+
+
+def test_that_nobody_has_a_guard_is_told_of_several_too(examples: Path) -> None:
+    file = examples / "geo-small.json"
+    told = "note: --no-guard changes nothing, greedy and local-fcfs have no guard"
+    words = ["--seeds", "0-1", "--policy", "greedy", "--no-guard"]
+    assert told in run("replay", file, *words, "--policy", "local-fcfs").stderr
+    assert "note:" not in run("replay", file, *words, "--policy", "geo-imitation").stderr
+
+
 def test_seeds_or_a_seed(examples: Path, tmp_path: Path) -> None:
     """One of the two; a single one of several is a replay like any other."""
     file = examples / "geo-small.json"

@@ -172,7 +172,7 @@ def test_a_later_core_that_proves_less_changes_nothing(monkeypatch: pytest.Monke
     """It may have had less time."""
     told = iter([2000.0, 1000.0, 1500.0])
     monkeypatch.setattr(search, "solve_restricted_mip", lambda _, start, *given, **more: Optimum(start, next(told)))
-    made = Search(crowded(), Monitor(Clock(), -1), Stop(), 0)
+    made = Search(crowded(), Monitor(Clock(), -1), Stop(seconds=100.0), 0)
     made.dual = made._price(None)
     pricing = Pricing(made.program, made.dual)
     for core in (2000.0, 1000.0, 1000.0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,14 @@ def test_who_is_lost_is_told_at_once() -> None:
     assert told
     assert total == pytest.approx(-spent)
     assert spent > 0
+
+
+def test_an_instance_or_its_file_is_played(examples: Path) -> None:
+    for env in (GeoEnv, GeoSingleEnv):
+        assert env("toy", examples / "geo-small.json").instance == optsched.load(examples / "geo-small.json")
+        for wrong, said in (({}, "expected an instance, got {}"), (examples / "vcc-small.json", "over sites, got one of vcc")):
+            with pytest.raises(OptschedError, match=said):
+                env("toy", wrong)
 
 
 def test_both_views_play_the_same() -> None:

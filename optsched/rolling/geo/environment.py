@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -13,6 +14,8 @@ from gymnasium import spaces
 from optsched.errors import OptschedError
 from optsched.instances.base import Instance
 from optsched.instances.geo import GeoInstance
+from optsched.reading import load
+from optsched.referee import expect_instance
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import SCENARIOS, Scenario, case
 from optsched.rolling.forecast import forecast as named_forecast
@@ -35,7 +38,7 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     scenario
         What `reset` draws an instance from; one of five sites.
     instance
-        The same one every time, in place of a scenario.
+        The same one every time, or its file, in place of a scenario.
     forecast
         As of `replay`.
     render_mode
@@ -52,13 +55,13 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     def __init__(
         self,
         scenario: str = "small",
-        instance: GeoInstance | None = None,
+        instance: GeoInstance | str | Path | None = None,
         forecast: str = "perfect",
         render_mode: str | None = None,
     ) -> None:
-        refuse(instance, render_mode)
+        refuse_mode(render_mode)
         self.render_mode = render_mode
-        self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
+        self.scenario, self.instance, self.believe = drawable(scenario), given(instance), named_forecast(forecast)
         self.rng = np.random.default_rng()
         first = self._drawn(0)
         self.possible_agents = [site.id for site in first.sites]
@@ -128,16 +131,20 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         """Nothing is open."""
 
 
-def refuse(instance: Instance | None, render_mode: str | None) -> None:
-    """Whatever no environment of geo can show.
+def given(instance: Instance | str | Path | None) -> GeoInstance | None:
+    """The instance that is played, if it is always the same.
 
     Raises
     ------
-    OptschedError : the instance is of another family, or there is no such render mode.
+    OptschedError : it is none, is of another family, or its file cannot be used.
     """
-    refuse_mode(render_mode)
-    if instance is not None and not isinstance(instance, GeoInstance):
-        raise OptschedError(f"the environment needs an instance over sites, got one of {instance.problem}")
+    if instance is None:
+        return None
+    read = load(instance) if isinstance(instance, str | Path) else instance
+    expect_instance(read)
+    if not isinstance(read, GeoInstance):
+        raise OptschedError(f"the environment needs an instance over sites, got one of {read.problem}")
+    return read
 
 
 def action_of(action: object, sites: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -12,9 +13,9 @@ from optsched.instances.geo import GeoInstance
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import case
 from optsched.rolling.forecast import forecast as named_forecast
-from optsched.rolling.geo.environment import SEEDS, action_of, drawable, picture, refuse
+from optsched.rolling.geo.environment import SEEDS, action_of, drawable, given, picture
 from optsched.rolling.geo.episode import Episode
-from optsched.rolling.pictured import MODES
+from optsched.rolling.pictured import MODES, refuse_mode
 
 SINGLE = "optsched/GeoSingle-v0"
 
@@ -41,14 +42,14 @@ class GeoSingleEnv(gymnasium.Env[np.ndarray, np.int64]):
     def __init__(
         self,
         scenario: str = "small",
-        instance: GeoInstance | None = None,
+        instance: GeoInstance | str | Path | None = None,
         forecast: str = "perfect",
         render_mode: str | None = None,
     ) -> None:
-        refuse(instance, render_mode)
+        refuse_mode(render_mode)
         self.render_mode = render_mode
-        self.scenario, self.instance, self.believe = drawable(scenario), instance, named_forecast(forecast)
-        self.sites = len((instance or case(self.scenario, "train", 0)).sites)
+        self.scenario, self.instance, self.believe = drawable(scenario), given(instance), named_forecast(forecast)
+        self.sites = len((self.instance or case(self.scenario, "train", 0)).sites)
         self.size = self.sites + joint_size(self.sites)
         self.observation_space = spaces.Box(-5.0, 5.0, (self.size,), np.float32)
         self.action_space = spaces.Discrete(1 + self.sites)
