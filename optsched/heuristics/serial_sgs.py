@@ -39,7 +39,7 @@ def place(packing: Packing, order: Iterable[int], score: Floats | None, spare: S
 
 
 def fitting(program: TimeIndexedProblem, chosen: Ints) -> Ints:
-    """A solver's choice (indices): as it is where it fits, else its dearest that do; tolerances of the largest are whole jobs."""
+    """A choice of a solver (indices): as it is where it fits, else its dearest that do; tolerances may be whole jobs."""
     if program.overload_price is not None or not (program.load(chosen) > program.capacity + ALMOST).any():
         return chosen
     among = np.zeros(len(program), dtype=bool)
