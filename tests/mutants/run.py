@@ -218,17 +218,20 @@ def judge(mutant: Mutant, copied: Path, whole: bool) -> Verdict:
         write(path, text)
 
 
-def healthy(copied: Path, verdicts: list[Verdict]) -> None:
-    """Without a fault the tests that killed pass.
+def healthy(copies: list[Path], verdicts: list[Verdict]) -> None:
+    """Without a fault the tests that killed pass; each copy has some files of them.
 
     Raises
     ------
     Wrong : one of them fails.
     """
-    killers = tuple(sorted({test for v in verdicts if v.killer for test in v.killer.tests}))
-    found = killer(copied, killers) if killers else None
-    if found is not None:
-        raise Wrong(f"{found.name}: fails without any mutant")
+    killers = sorted({test for v in verdicts if v.killer for test in v.killer.tests})
+    files = sorted({test.split("::")[0] for test in killers})
+    shares = [tuple(t for t in killers if t.split("::")[0] in files[k :: len(copies)]) for k in range(len(copies))]
+    with ThreadPoolExecutor(len(copies)) as pool:
+        found = list(pool.map(lambda copied, share: killer(copied, share) if share else None, copies, shares))
+    for failed in filter(None, found):
+        raise Wrong(f"{failed.name}: fails without any mutant")
 
 
 def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whole: bool) -> list[Verdict]:
@@ -267,7 +270,7 @@ def run(mutants: list[Mutant], folder: Path, jobs: int, commit: str | None, whol
 
     with ThreadPoolExecutor(jobs) as pool:
         verdicts = list(pool.map(one, running))
-    healthy(made[0], verdicts)
+    healthy(made, verdicts)
     return verdicts
 
 
