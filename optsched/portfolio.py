@@ -30,6 +30,7 @@ TASTE_S, TASTE_SHARE = 1.0, 0.05  # for either at first, and of the limit: what 
 TASTED_S = 10.0  # limit from which on they are tried like that: of less they would have hardly enough to begin
 FIRST_S, FIRST_SHARE = 5.0, 0.25  # for exact then: most instances need no more
 SMALL_SHARE = 0.15  # of what is left, for a decomposition that does not end by itself, where exact goes on after it
+SHORT_S = 2.0, 5.0  # limits between which it has less and less of it, at first all: exact has no time to begin once more
 SECOND_SHARE = 0.5  # the same where exact hardly finishes: it needs a start more than the time
 PER_JOB_S = 1e-4  # with less, the size is not even estimated: that takes time from the greedy start
 PERHAPS = 8.0  # load up to which exact may still improve on it
@@ -105,7 +106,7 @@ class Auto(BaseMethod[Instance]):
             if run.nearly:
                 share = taste
             elif left is not None and may and run.asks("exact") and not getattr(decomposition, "ends_itself", False):
-                share = left * _share(load)
+                share = left * _share(load, call.stop.seconds)
             run.part(
                 "decomposition",
                 decomposition(),
@@ -118,9 +119,10 @@ class Auto(BaseMethod[Instance]):
         return run.found()
 
 
-def _share(load: float) -> float:
-    """What a decomposition has of the time before exact: the more, the less likely that exact finishes."""
-    return float(np.interp(load, (1.0, PERHAPS), (SMALL_SHARE, SECOND_SHARE)))
+def _share(load: float, limit: float | None) -> float:
+    """What a decomposition has of the time before exact: more where exact hardly finishes, and where the limit is short."""
+    hardly = 0.0 if limit is None else float(np.interp(limit, SHORT_S, (1.0, SMALL_SHARE)))
+    return max(hardly, float(np.interp(load, (1.0, PERHAPS), (SMALL_SHARE, SECOND_SHARE))))
 
 
 def _early(call: Call[Instance], seconds: float, share: float) -> float:

@@ -325,3 +325,12 @@ def test_the_examples_are_proven(name: str, examples: Any) -> None:
     result = optsched.solve(instance)
     assert (result.method, result.solution) == ("auto", "optimal")
     assert result.verify(instance) == []
+
+
+def test_short_limits_are_the_decompositions() -> None:
+    """Of two seconds and less all that is left, from five on little, unless exact hardly finishes."""
+    shares = [portfolio._share(1.0, limit) for limit in (0.5, 2.0, 3.0, 4.0, 5.0, 60.0)]
+    assert shares[:2] == [1.0, 1.0]
+    assert sorted(shares, reverse=True) == shares
+    assert shares[-2:] == [portfolio.SMALL_SHARE] * 2 == [portfolio._share(1.0, None)] * 2
+    assert portfolio._share(portfolio.PERHAPS, 60.0) == portfolio.SECOND_SHARE
