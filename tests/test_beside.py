@@ -24,7 +24,7 @@ from optsched.result import Result
 from optsched.scaffold import Call
 from optsched.stop import Stop
 
-INSTANCE: Any = osdec(jobs=60, horizon=72)
+INSTANCE: Any = osdec(jobs=30, horizon=48)
 FAR = 1e9  # seconds of the machine's clock
 
 

@@ -352,7 +352,7 @@ def test_without_events_nothing_changes() -> None:
 @pytest.mark.parametrize("policy", ["easy-backfilling", "conservative-backfilling"])
 def test_who_has_reservations_goes_on_from_every_decision(policy: str, tmp_path: Path) -> None:
     """Nodes are away before the checkpoint and back after it, or the other way round: bookings are of the same nodes."""
-    instance = optsched.generate("andreas-1", nodes=4, jobs=12, seed=1)
+    instance = optsched.generate("andreas-1", nodes=3, jobs=5, seed=1)
     events = draw_events(instance, mtbf_s=4000.0, repair_s=2500.0, cancelled=0.1, seed=3)
     kept, rows = tmp_path / "kept", list[dict[str, Any]]()
 
