@@ -94,9 +94,9 @@ class Monitor:
 
     def bounded(self, bound: float) -> None:
         """A dual bound was proven, or none yet: not finite. Backends keep other words for that (1e20) to themselves."""
-        if not np.isfinite(bound):
-            return
-        self.raised((bound - self.overlooked) / self.scale)
+        lowered = bound - self.overlooked
+        if np.isfinite(lowered):
+            self.raised(lowered / self.scale)
 
     def raised(self, bound: float) -> None:
         """A bound in the model's own units, with everything counted against it that may be wrong with it."""

@@ -68,6 +68,7 @@ class Phases:
         self.proof: Proof | None = None
         self._trying = Proof(kind="search")
         self._proven: float | None = None  # as a minimisation
+        self._refuted = False  # a bound was: nor would the next one be a proof
 
     @property
     def bound(self) -> float | None:
@@ -134,7 +135,7 @@ class Phases:
             self._settle(outcome)
             if outcome.termination != "optimal" and (outcome.termination != "gap_limit" or task.gap):
                 return outcome
-            if outcome.x is None or self.form is None or self._closed():
+            if outcome.x is None or self.form is None or self._closed() or self._refuted:
                 return outcome
             self.form.store(outcome.x)
             if model.refine():
@@ -159,7 +160,9 @@ class Phases:
         missed = {"duals": 0.0, "integers": form.lost, "search": form.overlooked}[kind]
         self.monitor.overlooked = missed
         tolerance = TOLERANCE if kind == "search" else 0.0
-        self._trying = Proof(kind=kind, overlooked=missed / form.scale, tolerance=tolerance, formulation=name)
+        self._trying = Proof(
+            kind=kind, overlooked=missed / form.scale if math.isfinite(missed) else 0.0, tolerance=tolerance, formulation=name
+        )
 
     def _judge(self, model: Model[Instance, Schedule], outcome: SolverResult) -> None:
         """Take the solver's schedule over, if the referee finds it better.
@@ -214,6 +217,7 @@ class Phases:
             self.said.append(f"at these numbers {self.solver.name} may overlook {missed}, which is counted against its bound")
         else:
             self.said.append(f"the bound of {self.solver.name} was refuted by a schedule and dropped")
+            self._refuted = True
             monitor.withdraw(self._proven)
         if self._trying.kind != "duals":
             self._relax()

@@ -95,9 +95,6 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
             instances.append(instance)
         else:
             warn(f"{file} is the instance of {first}: it counts once")
-    if how.get("guard") is False:
-        with aside(wanted.as_json):
-            note_unguarded(instances, runs.policies)
     kept: list[tuple[str, Result]] = []
     place = None if wanted.folder is None else made(wanted.folder)
     stopped = False
@@ -122,6 +119,8 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
         click.echo(records(table))
     elif len(table):
         _show(_told_apart(table, by_sha256))
+        if how.get("guard") is False:
+            note_unguarded(instances, runs.policies)
         for path in (*targets, *([] if place is None else [place])):
             say(console(), f"written to {path}")
     _draw(table, [result for _, result in kept], pictures)

@@ -60,6 +60,10 @@ def _invoke(name: str, command: click.Command, ctx: click.Context) -> object:
             return command.invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort) as said:
             spoken = said
+        except SystemExit as left:
+            if left.code:
+                raise
+            return None
     raise spoken
 
 

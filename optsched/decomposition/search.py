@@ -215,7 +215,10 @@ class Search:
         return self._over()
 
     def _core(self, pricing: Pricing) -> bool:
-        """The exact core, with four times as many nodes as the last time, where there have been enough rounds since."""
+        """The exact core, with four times as many nodes as the last time, where there have been enough rounds since.
+
+        One that was too hard is tried again only when it is smaller.
+        """
         tries = self.rounds // ROUNDS_A_CORE
         if tries == self.cores:
             return False

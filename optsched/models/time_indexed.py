@@ -13,7 +13,7 @@ from optsched.instances.base import Bools, Floats, I, Ints
 from optsched.models.base import Model
 from optsched.models.terms import Terms, rows_of
 from optsched.problems.sample import sampled
-from optsched.problems.time_indexed import TimeIndexedProblem, windows
+from optsched.problems.time_indexed import ALMOST, TimeIndexedProblem, windows
 from optsched.registry import family_of
 from optsched.schedules.base import S
 
@@ -89,13 +89,19 @@ class TimeIndexed(Model[I, S]):
         values = np.array([variable.value or 0.0 for variable in self.choice])
         return self.schedule(np.flatnonzero(values > 0.5))
 
+    def most(self) -> Floats:
+        """The load that no choice exceeds, by place and slot, shape (P * T,), and what sums of decimals may be off it."""
+        program = self.program
+        rounded = 0.0 if program.integral else ALMOST * float(program.demand.sum())
+        return np.maximum(0.0, program.reach().ravel()) + rounded
+
     def add_overload(self) -> None:
         """Overload variables by place and slot, where capacity has a price."""
         program, m = self.program, self.pyomo
         if program.overload_price is None:
             return
-        most = program.demand.sum()
-        m.over = pyo.Var(range(program.capacity.size), bounds=(0, most))
+        most = self.most().tolist()
+        m.over = pyo.Var(range(program.capacity.size), bounds=lambda _, i: (0, most[i]))
         self.over = list(m.over.values())
         if program.integral:
             self.implied_integers += self.over
@@ -119,15 +125,13 @@ class LoadBalanceForm(TimeIndexed[I, S]):
         end = begin + program.duration[program.job]
         inside = program.start + program.duration[program.job] < slots
         cell = np.arange(places * slots)
-        most = float(program.demand.sum())
+        limit = most = self.most()
         if program.overload_price is None:
             new = np.union1d(np.arange(places) * slots, np.concatenate([begin, end[inside]]))
-            limit = np.minimum(np.minimum.reduceat(capacity, new), most) if len(capacity) else capacity
+            limit = np.minimum.reduceat(np.minimum(capacity, most), new) if len(capacity) else capacity
             cell = new
         self.event = cell
-        m.level = pyo.Var(
-            range(len(cell)), bounds=lambda _, i: (0, float(limit[i]) if program.overload_price is None else most)
-        )
+        m.level = pyo.Var(range(len(cell)), bounds=lambda _, i: (0, float(limit[i])))
         level = self.level = list(m.level.values())
         if program.integral:
             self.implied_integers += level

@@ -167,6 +167,19 @@ class TimeIndexedProblem:
         np.subtract.at(change, (self.place[chosen], self.start[chosen] + self.duration[job]), self.demand[job])
         return np.asarray(np.maximum(0.0, np.cumsum(change, axis=1)[:, :-1]))  # rounding may leave less than nothing
 
+    def reach(self) -> Floats:
+        """Load if every job ran wherever and whenever any of its options does, shape (P, T): no choice has more."""
+        places, slots = self.capacity.shape
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (np.diff(self.job) != 0) | (np.diff(self.place) != 0)
+        first = np.flatnonzero(new)
+        last = np.append(first[1:], len(self))[: len(first)] - 1
+        job, place = self.job[first], self.place[first]
+        change = np.zeros((places, slots + 1))
+        np.add.at(change, (place, self.start[first]), self.demand[job])
+        np.subtract.at(change, (place, self.start[last] + self.duration[job]), self.demand[job])
+        return np.asarray(np.cumsum(change, axis=1)[:, :-1])
+
     def objective(self, chosen: Ints) -> float:
         """Objective of the chosen options, at most one a job; `overload_price` pays for what exceeds the capacity."""
         total = self.constant + float(self.value[chosen].sum())

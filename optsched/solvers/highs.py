@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 CONFIRMED = 400  # columns up to which an optimum is found once more without presolve, which has been wrong on small models
 CONFIRM_S = 1.0  # for that
-WIDE = 1000.0  # columns of so many values and more are left continuous: as implied integers of 10,000 they cut optima off
+WIDE = 1000.0  # implied integers of more values are left continuous, as they cut optima off; and a second run must agree,
+AS_LONG = 3.0  # which has so many times as long, whatever the size: with presolve and without it HiGHS has been wrong there
+ENDED = ("optimal", "gap_limit")
 SMALL_S = 5.0  # after which a small model is none, and its bounds are told as they come
 UNSAFE = ("tolerance", "user_", "small_matrix_value", "large_matrix_value", "infinite_", "objective_bound", "objective_target")
 
@@ -74,15 +76,24 @@ class Highs:
     def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
         assert form is not None
-        small = form.integer.any() and len(form.columns) <= CONFIRMED and "presolve" not in task.options
-        found = self._run(form, task, monitor, bounds=not small)
-        if not small or found.termination != "optimal" or found.bound is None or monitor.stopping:
+        started = time.perf_counter()
+        wide = bool(_wide(form).any())
+        small = form.integer.any() and len(form.columns) <= CONFIRMED and task.options.get("presolve") != "off"
+        found = self._run(form, task, monitor, bounds=not small and not wide)
+        if not (small or wide) or found.termination not in ENDED or found.bound is None or monitor.stopping:
             return found
         began = time.perf_counter()
-        left = CONFIRM_S if task.seconds is None else min(CONFIRM_S, task.seconds / 2)
-        plain = replace(task, seconds=left, options={**task.options, "presolve": "off"})
-        again = self._run(form, plain, monitor, bounds=False)
-        log.debug("confirmed without presolve in %.2f s: %s", time.perf_counter() - began, again.termination)
+        took = began - started
+        most = max(CONFIRM_S, AS_LONG * took) if wide else CONFIRM_S
+        left = most if task.seconds is None else min(most, task.seconds - took if wide else task.seconds / 2)
+        if left <= 0:
+            return _unconfirmed(found, None) if wide else found
+        other = "choose" if task.options.get("presolve") == "off" else "off"
+        second = replace(task, seconds=left, options={**task.options, "presolve": other})
+        again = self._run(form, second, monitor, bounds=False)
+        log.debug("confirmed with presolve %s in %.2f s: %s", other, time.perf_counter() - began, again.termination)
+        if again.termination not in ENDED or again.bound is None:
+            return _unconfirmed(found, again) if wide else found
         return _agreed(form, found, again)
 
     def _run(self, form: LinearForm, task: SolverSettings, monitor: Monitor, bounds: bool) -> SolverResult:
@@ -90,8 +101,7 @@ class Highs:
 
         highs = quiet()
         # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
-        wide = form.implied & (form.upper - form.lower > WIDE)
-        pass_form(highs, form, form.integer | (form.implied & ~wide) if form.integer.any() else form.integer)
+        pass_form(highs, form, form.integer | (form.implied & ~_wide(form) & form.integer.any()))
         values: dict[str, object] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
@@ -103,8 +113,6 @@ class Highs:
             highspy.Highs.resetGlobalScheduler(True)
             values["threads"] = task.threads
         _set_options(highs, values | dict(task.options))
-        if form.integer.any() and _mixed(form, wide):
-            _set_options(highs, {"presolve": "off"})
         if task.start and form.integer.any():
             start = form.start()
             if start is not None:
@@ -115,18 +123,21 @@ class Highs:
         return _outcome(highs, form, monitor)
 
 
-def _mixed(form: LinearForm, wide: Bools) -> bool:
-    """Whether a row of such columns has entries that are as wide: presolve then cuts optima off, once in some dozen models."""
-    matrix = form.matrix
-    has = np.zeros(matrix.shape[0], dtype=bool)
-    has[matrix.row[wide[matrix.indices]]] = True
-    return bool((np.abs(matrix.data[has[matrix.row]]) > WIDE).any())
+def _wide(form: LinearForm) -> Bools:
+    """Columns that are integer in some optimum, and of so many values that HiGHS must not be told so."""
+    return form.implied & (form.upper - form.lower > WIDE) & form.integer.any()
+
+
+def _unconfirmed(found: SolverResult, again: SolverResult | None) -> SolverResult:
+    """An optimum that a second run had no time to find: its point, and what both prove."""
+    bound = None if again is None or again.bound is None or found.bound is None else min(found.bound, again.bound)
+    return replace(found, bound=bound, termination="time_limit")
 
 
 def _agreed(form: LinearForm, found: SolverResult, again: SolverResult) -> SolverResult:
-    """The better point of two runs and the weaker bound; the first as it is where the second has come to no end."""
-    if again.termination not in ("optimal", "gap_limit") or again.bound is None or found.bound is None:
-        return found
+    """The better point of two runs that have ended, and the weaker bound."""
+    assert found.bound is not None
+    assert again.bound is not None
     points = [run for run in (found, again) if run.objective is not None]
     best, bound = min(points, key=lambda run: run.objective or 0.0), min(found.bound, again.bound)
     ended = "optimal" if best.objective is not None and form.closed(best.objective, bound) else "gap_limit"

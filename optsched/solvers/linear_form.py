@@ -66,22 +66,28 @@ class LinearForm:
 
     @property
     def overlooked(self) -> float:
-        """By how much branch and bound in floating point may miss the optimum, in scaled units: its absolute tolerances."""
+        """By how much branch and bound in floating point may miss the optimum, in scaled units."""
+        costly = (self.cost != 0) & self._hidden
+        return self.tolerated + float(np.abs(self.cost[costly]) @ (self.upper - self.lower)[costly])
+
+    @property
+    def tolerated(self) -> float:
+        """By how much for its absolute tolerances, which are the less the larger the scale."""
         costly = int(np.count_nonzero(self.cost))
         width = self.upper - self.lower
-        unseen = np.where(self.integer, self._hidden, (width > 0) & (width < FEASIBLE))  # any point passes for another
-        missed = float(np.abs(self.cost[unseen]) @ width[unseen]) + self.lost
+        narrow = ~self.integer & (width > 0) & (width < FEASIBLE)  # a solver takes any point of them for any other
+        missed = float(np.abs(self.cost[narrow]) @ width[narrow]) + self.lost
         return PRUNED + PRICED * costly + missed if costly else 0.0
 
     @cached_property
     def _hidden(self) -> Bools:
-        """Columns that are nothing, beside the largest of a row, within the tolerance to which it is held."""
+        """Integer columns that are nothing, beside the largest of a row, within the tolerance to which it is held."""
         size = np.abs(self.matrix.data)
         largest = np.zeros(self.matrix.shape[0])
         np.maximum.at(largest, self.matrix.row, size)
         hidden = np.zeros(len(self.cost), dtype=bool)
         hidden[self.matrix.indices[size < FEASIBLE * largest[self.matrix.row]]] = True
-        return hidden
+        return hidden & self.integer
 
     @cached_property
     def lost(self) -> float:
@@ -120,7 +126,7 @@ class LinearForm:
         top = float(np.abs(self.cost).max(initial=0.0)) / self.scale
         if not top > 0:
             return self
-        wanted = self.overlooked / (SHARE * PROVEN * abs(objective)) if objective else 0.0
+        wanted = self.tolerated / (SHARE * PROVEN * abs(objective)) if objective else 0.0
         unit = min(max(LARGEST_COST / top, wanted), MOST_COST / top)
         scale = 2.0 ** math.ceil(math.log2(unit))
         ratio = scale / self.scale

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,8 +14,11 @@ from optsched import geo
 from optsched.decomposition.restricted_mip import solve_restricted_mip
 from optsched.instances.geo import GeoInstance
 from optsched.models import choose
+from optsched.monitor import Monitor
 from optsched.problems.geo import time_indexed
-from optsched.solvers import linear_form
+from optsched.solvers import SolverResult, SolverSettings, linear_form
+from optsched.solvers.highs import Highs
+from optsched.stop import Clock
 
 
 def crowded(seed: int, gpus: int, slots: tuple[int, ...], jobs: tuple[int, ...]) -> GeoInstance:
@@ -67,3 +73,54 @@ def test_what_is_nothing_beside_the_largest_counts_against_the_bound(gpus: int, 
     form = linear_form(choose(model.instance(), "cover").of(model.instance()))
     missed = form.overlooked / form.scale
     assert (missed >= 1 + 2) if hidden else (missed < 0.01)
+
+
+@pytest.mark.parametrize(
+    ("second", "bound", "ended"),
+    [
+        (SolverResult("optimal", objective=-7.0, bound=-7.0), -7.0, "optimal"),
+        (SolverResult("optimal", objective=-5.0, bound=-9.0), -9.0, "gap_limit"),
+        (SolverResult("time_limit", objective=-5.0, bound=-11.0), -11.0, "time_limit"),
+        (SolverResult("time_limit"), None, "time_limit"),
+    ],
+)
+def test_beside_wide_levels_two_runs_must_agree(
+    second: SolverResult, bound: float | None, ended: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With presolve and without it HiGHS has called optima what were none, hardly the same ones."""
+    model = geo.Model("wide", horizon=3, slot_s=3600, gpu_revenue_usd_per_h=1, gpu_power_kw=0.0)
+    site = model.add_site(gpus=5000, price_usd_per_mwh=[0] * 3, carbon_g_per_kwh=[0] * 3)
+    for size in (4000, 3000):
+        model.add_job(site, gpus=size, duration=1, slack=2, submitted=0)
+    formulation = choose(model.instance(), "state")
+    form = linear_form(formulation.of(model.instance()))
+    runs = iter([SolverResult("optimal", objective=-5.0, bound=-5.0), second])
+    presolved: list[object] = []
+
+    def run(self: Highs, form: object, task: SolverSettings, monitor: Monitor, bounds: bool) -> SolverResult:
+        presolved.append(task.options.get("presolve"))
+        assert not bounds
+        return next(runs)
+
+    monkeypatch.setattr(Highs, "_run", run)
+    found = Highs().solve(formulation.of(model.instance()).pyomo, form, SolverSettings(), Monitor(Clock(), -1))
+    assert (found.bound, found.termination) == (bound, ended)
+    assert presolved == [None, "off"]
+
+
+def test_who_was_refuted_is_asked_no_more(monkeypatch: pytest.MonkeyPatch, examples: Path) -> None:
+    """The next bound of a solver whose last one a schedule has refuted is no proof either."""
+    instance, asked = optsched.load(examples / "deferrable-small.json"), list[int]()
+    best = optsched.solve(instance, "exact")
+    solve = Highs.solve
+
+    def wrong(self: Highs, model: Any, form: Any, task: SolverSettings, monitor: Monitor) -> SolverResult:
+        asked.append(1)
+        found = solve(self, model, form, task, monitor)
+        return dataclasses.replace(found, bound=0.5 * (found.bound or 0.0))
+
+    monkeypatch.setattr(Monitor, "bounded", lambda self, bound: Monitor.raised(self, bound / self.scale))
+    monkeypatch.setattr(Highs, "solve", wrong)
+    found = optsched.solve(instance, "exact", start=optsched.solve(instance, "greedy"))
+    assert found.bound is None or found.bound >= best.objective * (1 - 1e-9)
+    assert len(asked) == 1
