@@ -111,6 +111,9 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
                 table = compare_all(instances, runs.methods, runs.policies, **told)  # type: ignore[arg-type]
         except Interrupted as interrupted:
             table, stopped = interrupted.table, True
+    if how.get("guard") is False and len(table):
+        with aside(wanted.as_json):
+            note_unguarded(instances, runs.policies)
     for target in targets if len(table) else ():
         write_table(table, target)
     if place is not None:
@@ -119,8 +122,6 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
         click.echo(records(table))
     elif len(table):
         _show(_told_apart(table, by_sha256))
-        if how.get("guard") is False:
-            note_unguarded(instances, runs.policies)
         for path in (*targets, *([] if place is None else [place])):
             say(console(), f"written to {path}")
     _draw(table, [result for _, result in kept], pictures)
