@@ -77,7 +77,7 @@ class ForeignMethod:
             raise OptschedError(f"{self.name} returned {_told(result)}, expected an optsched.Result: {way}")
         broken = result.verify(instance)
         if broken:
-            raise Disproved(f"{self.name} returned a result that the referee refuses: {broken[0]}")
+            raise Disproved(f"{self.name} returned a result that the referee refuses: {broken[0]}", self.name)
         return result
 
 
@@ -102,9 +102,9 @@ def _theirs(*names: str) -> Iterator[None]:
     try:
         yield
     except CertificateError as error:
-        if not str(error).startswith(tuple(f"{name}{word}" for name in names for word in (" returned", ": objective"))):
+        if error.method not in names:
             raise
-        raise Disproved(*error.args) from error
+        raise Disproved(str(error), error.method) from error
 
 
 def as_method(

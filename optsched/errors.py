@@ -45,9 +45,21 @@ class BackendUnavailable(OptschedError):
 
 
 class CertificateError(OptschedError):
-    """A solver, a heuristic and the referee contradict each other: a bug, never a user's mistake."""
+    """A solver, a heuristic and the referee contradict each other: a bug, never a user's mistake.
+
+    Parameters
+    ----------
+    said
+        What contradicts what.
+    method
+        Whose result it is, where it is one's.
+    """
 
     exit_code = 1
+
+    def __init__(self, said: str, method: str | None = None) -> None:
+        super().__init__(said)
+        self.method = method
 
 
 class Disproved(CertificateError):

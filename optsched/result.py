@@ -355,12 +355,12 @@ def certified(
     if schedule is not None:
         broken = check(instance, schedule)
         if broken:
-            raise CertificateError(f"{method} returned an infeasible schedule: {broken[0]} ({len(broken)} violations)")
+            raise CertificateError(f"{method} returned an infeasible schedule: {broken[0]} ({len(broken)} violations)", method)
         judged = evaluate(instance, schedule)
         objective, components = judged.objective, judged.components
         bound, proof = settled(instance, judged, bound, proof)
         if beats(instance, objective, bound):
-            raise CertificateError(f"{method}: objective {objective!r} is beyond its bound {bound!r}")
+            raise CertificateError(f"{method}: objective {objective!r} is beyond its bound {bound!r}", method)
     gap = relative_gap(objective, bound)
     if termination == "optimal" and schedule is not None and (gap is None or gap > PROVEN):
         termination = "completed"

@@ -113,7 +113,8 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
             table, stopped = interrupted.table, True
     if how.get("guard") is False and len(table):
         with aside(wanted.as_json):
-            note_unguarded(instances, runs.policies)
+            if not _guarded(instances, runs.policies):
+                note_unguarded(runs.policies)
     for target in targets if len(table) else ():
         write_table(table, target)
     if place is not None:
@@ -131,17 +132,22 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     return 0 if len(table) and table["objective"].notna().all() else 1
 
 
-def note_unguarded(instances: Sequence[Instance], policies: Sequence[str]) -> None:
-    """Tell where nobody has a guard to be without."""
-    from optsched.analysis.gaps import has_guard, prepared_all
-    from optsched.rolling.policy import Settings
+def note_unguarded(policies: Sequence[str]) -> None:
+    """Tell that nobody has a guard to be without."""
+    warn(f"note: --no-guard changes nothing, {' and '.join(policies)} {'has' if len(policies) == 1 else 'have'} no guard")
+
+
+def _guarded(instances: Sequence[Instance], policies: Sequence[str]) -> bool:
+    """Whether a policy has a guard in a family that has the policy."""
+    from optsched.analysis.gaps import has_guard
+    from optsched.rolling.loop import prepared
 
     for instance in {each.problem: each for each in instances}.values():
         for policy in policies:
             with suppress(OptschedError):  # of another family
-                if any(has_guard(instance, ready) for ready in prepared_all(instance, [policy], Settings())):
-                    return
-    warn(f"note: --no-guard changes nothing, {' and '.join(policies)} {'has' if len(policies) == 1 else 'have'} no guard")
+                if has_guard(instance, prepared(instance, policy)):
+                    return True
+    return False
 
 
 def _with_bounds(

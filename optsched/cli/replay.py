@@ -168,7 +168,7 @@ def command(
     where it is a whole schedule; a --checkpoint goes on with --resume.
     Without a terminal, a line every 30 s on standard error tells how far it is.
     """
-    from optsched.analysis.gaps import prepared_all
+    from optsched.analysis.gaps import has_guard, prepared_all
     from optsched.cli._replay_files import refuse_clashes
     from optsched.instances.events import laid_over
     from optsched.rolling.forecast import forecast as named_forecast
@@ -203,8 +203,8 @@ def command(
     past = None if history is None else _input.instance(history)
     with aside(as_json):
         ready = prepared_all(instance, chosen, replace(settings, history=past))  # a wrong name ends here, not after a replay
-        if no_guard:
-            note_unguarded([instance], chosen)
+        if no_guard and not any(has_guard(instance, policy) for policy in ready):
+            note_unguarded(chosen)
     refuse_clashes((instance_file, history, events, bound_file), output, log_file, checkpoint, len(chosen))
     if resume and checkpoint is None:
         raise OptschedError("--resume goes with --checkpoint DIR")

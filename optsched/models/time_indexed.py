@@ -93,7 +93,7 @@ class TimeIndexed(Model[I, S]):
         """The load that no choice exceeds, by place and slot, shape (P * T,), and what sums of decimals may be off it."""
         program = self.program
         rounded = 0.0 if program.integral else ALMOST * float(program.demand.sum())
-        return np.maximum(0.0, program.reach().ravel()) + rounded
+        return program.reach().ravel() + rounded
 
     def add_overload(self) -> None:
         """Overload variables by place and slot, where capacity has a price."""

@@ -160,25 +160,22 @@ class TimeIndexedProblem:
 
     def load(self, chosen: Ints) -> Floats:
         """Load of the chosen options, shape (P, T)."""
-        places, slots = self.capacity.shape
-        change = np.zeros((places, slots + 1))
-        job = self.job[chosen]
-        np.add.at(change, (self.place[chosen], self.start[chosen]), self.demand[job])
-        np.subtract.at(change, (self.place[chosen], self.start[chosen] + self.duration[job]), self.demand[job])
-        return np.asarray(np.maximum(0.0, np.cumsum(change, axis=1)[:, :-1]))  # rounding may leave less than nothing
+        return self._summed(chosen, self.start[chosen] + self.duration[self.job[chosen]])
 
     def reach(self) -> Floats:
         """Load if every job ran wherever and whenever any of its options does, shape (P, T): no choice has more."""
-        places, slots = self.capacity.shape
-        new = np.ones(len(self), dtype=bool)
-        new[1:] = (np.diff(self.job) != 0) | (np.diff(self.place) != 0)
-        first = np.flatnonzero(new)
+        first = begins(self.job * len(self.capacity) + self.place)
         last = np.append(first[1:], len(self))[: len(first)] - 1
-        job, place = self.job[first], self.place[first]
+        return self._summed(first, self.start[last] + self.duration[self.job[last]])
+
+    def _summed(self, options: Ints, end: Ints) -> Floats:
+        """The demands of these options, each from its start to that end, shape (P, T)."""
+        places, slots = self.capacity.shape
         change = np.zeros((places, slots + 1))
-        np.add.at(change, (place, self.start[first]), self.demand[job])
-        np.subtract.at(change, (place, self.start[last] + self.duration[job]), self.demand[job])
-        return np.asarray(np.cumsum(change, axis=1)[:, :-1])
+        asked = self.demand[self.job[options]]
+        np.add.at(change, (self.place[options], self.start[options]), asked)
+        np.subtract.at(change, (self.place[options], end), asked)
+        return np.asarray(np.maximum(0.0, np.cumsum(change, axis=1)[:, :-1]))  # rounding may leave less than nothing
 
     def objective(self, chosen: Ints) -> float:
         """Objective of the chosen options, at most one a job; `overload_price` pays for what exceeds the capacity."""

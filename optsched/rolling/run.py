@@ -214,13 +214,11 @@ class ReplayRun:
         try:
             decision = self.policy.decide(snapshot)
             decision = decision.schedule if isinstance(decision, Result) else decision
-        except CertificateError as error:
-            if not isinstance(error, Disproved):
-                raise
-            return None, Failure(f"{name}: {error}", cause=error)
         except OutOfTime as error:
             return None, Failure(f"{name} {error}", late=True)
         except OptschedError as error:
+            if isinstance(error, CertificateError) and not isinstance(error, Disproved):
+                raise
             named = str(error).startswith(name)  # as heuristics of somebody else's are
             return None, Failure(str(error) if named else f"{name}: {error}", cause=error)
         except Exception as error:

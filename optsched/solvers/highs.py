@@ -76,22 +76,19 @@ class Highs:
     def solve(self, model: PyomoModel, form: LinearForm | None, task: SolverSettings, monitor: Monitor) -> SolverResult:
         """Run `Highs.run`; integers as declared, relative gap 0 unless asked otherwise."""
         assert form is not None
-        started = time.perf_counter()
-        wide = bool(_wide(form).any())
-        small = form.integer.any() and len(form.columns) <= CONFIRMED and task.options.get("presolve") != "off"
-        found = self._run(form, task, monitor, bounds=not small and not wide)
-        if not (small or wide) or found.termination not in ENDED or found.bound is None or monitor.stopping:
+        mixed, began = form.integer.any(), time.perf_counter()
+        wide = mixed and _wide(form).any()
+        small = mixed and len(form.columns) <= CONFIRMED and task.options.get("presolve") != "off"
+        found = self._run(form, task, monitor, bounds=not (small or wide))
+        ended = ENDED if wide else ("optimal",)
+        if not (small or wide) or found.termination not in ended or found.bound is None or monitor.stopping:
             return found
-        began = time.perf_counter()
-        took = began - started
+        took = time.perf_counter() - began
         most = max(CONFIRM_S, AS_LONG * took) if wide else CONFIRM_S
-        left = most if task.seconds is None else min(most, task.seconds - took if wide else task.seconds / 2)
-        if left <= 0:
-            return _unconfirmed(found, None) if wide else found
+        left = most if task.seconds is None else min(most, max(0.0, task.seconds - took))
         other = "choose" if task.options.get("presolve") == "off" else "off"
-        second = replace(task, seconds=left, options={**task.options, "presolve": other})
-        again = self._run(form, second, monitor, bounds=False)
-        log.debug("confirmed with presolve %s in %.2f s: %s", other, time.perf_counter() - began, again.termination)
+        again = self._run(form, replace(task, seconds=left, options={**task.options, "presolve": other}), monitor, bounds=False)
+        log.debug("confirmed with presolve %s in %.2f s: %s", other, time.perf_counter() - began - took, again.termination)
         if again.termination not in ENDED or again.bound is None:
             return _unconfirmed(found, again) if wide else found
         return _agreed(form, found, again)
@@ -101,7 +98,7 @@ class Highs:
 
         highs = quiet()
         # presolve of 1.13 to 1.15, where it finds out by itself what is implied integer, cuts optima off (HiGHS #2957, #3274)
-        pass_form(highs, form, form.integer | (form.implied & ~_wide(form) & form.integer.any()))
+        pass_form(highs, form, form.integer | (form.implied & ~_wide(form)) if form.integer.any() else form.integer)
         values: dict[str, object] = {
             "random_seed": task.seed % 2**31,
             "mip_abs_gap": 0.0,
@@ -125,12 +122,12 @@ class Highs:
 
 def _wide(form: LinearForm) -> Bools:
     """Columns that are integer in some optimum, and of so many values that HiGHS must not be told so."""
-    return form.implied & (form.upper - form.lower > WIDE) & form.integer.any()
+    return form.implied & (form.upper - form.lower > WIDE)
 
 
-def _unconfirmed(found: SolverResult, again: SolverResult | None) -> SolverResult:
+def _unconfirmed(found: SolverResult, again: SolverResult) -> SolverResult:
     """An optimum that a second run had no time to find: its point, and what both prove."""
-    bound = None if again is None or again.bound is None or found.bound is None else min(found.bound, again.bound)
+    bound = None if again.bound is None or found.bound is None else min(found.bound, again.bound)
     return replace(found, bound=bound, termination="time_limit")
 
 

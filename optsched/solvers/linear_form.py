@@ -67,8 +67,8 @@ class LinearForm:
     @property
     def overlooked(self) -> float:
         """By how much branch and bound in floating point may miss the optimum, in scaled units."""
-        costly = (self.cost != 0) & self._hidden
-        return self.tolerated + float(np.abs(self.cost[costly]) @ (self.upper - self.lower)[costly])
+        unseen = (self.cost != 0) & self._hidden
+        return self.tolerated + float(np.abs(self.cost[unseen]) @ (self.upper - self.lower)[unseen])
 
     @property
     def tolerated(self) -> float:

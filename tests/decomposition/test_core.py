@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.decomposition.restricted_mip import relax, solve_restricted_mip
+from optsched.decomposition.restricted_mip import Optimum, relax, solve_restricted_mip
 from optsched.decomposition.search import CORE, EASY, Search
 from optsched.instances.generators import osdec
 from optsched.monitor import Monitor
@@ -58,7 +58,7 @@ def test_without_a_clock_a_core_that_was_too_hard_is_not_tried_again(monkeypatch
     def unsolved(among: np.ndarray, gap: float, nodes: int, seconds: float | None) -> object:
         if nodes % 20 == 0 and gap == 0.0:
             tried.append(int(among.sum()))
-            return type("Nothing", (), {"chosen": searched.best, "bound": None})()
+            return Optimum(searched.best, None)
         return asked(among, gap, nodes, seconds)
 
     monkeypatch.setattr(searched, "_chosen", unsolved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,13 @@ def test_an_action_that_is_no_cap_is_told() -> None:
     for wrong in ("x", np.zeros(3)):
         with pytest.raises(OptschedError, match="an action is one number, the cap, got"):
             env.step(wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_no_instance_is_told(examples: Path) -> None:
+    """An empty dict had been taken for none at all."""
+    for wrong, said in (({}, "expected an instance, got {}"), (examples / "geo-small.json", "a vcc instance, got one of geo")):
+        with pytest.raises(OptschedError, match=said):
+            VirtualCapacityEnv(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.timing

@@ -12,15 +12,13 @@ import pettingzoo
 from gymnasium import spaces
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Instance
 from optsched.instances.geo import GeoInstance
-from optsched.reading import load
-from optsched.referee import expect_instance
 from optsched.rl.geo.observation import joint_size
 from optsched.rl.geo.split import SCENARIOS, Scenario, case
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.geo.episode import Episode
 from optsched.rolling.pictured import MODES, pictured, refuse_mode
+from optsched.rolling.played import played
 
 Seen = dict[str, np.ndarray]
 SEEDS = 100_000  # of training cases that a reset draws from
@@ -131,20 +129,14 @@ class GeoEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         """Nothing is open."""
 
 
-def given(instance: Instance | str | Path | None) -> GeoInstance | None:
-    """The instance that is played, if it is always the same.
+def given(instance: GeoInstance | str | Path | None) -> GeoInstance | None:
+    """The instance that is always played, if there is one.
 
     Raises
     ------
-    OptschedError : it is none, is of another family, or its file cannot be used.
+    OptschedError : as of `played`.
     """
-    if instance is None:
-        return None
-    read = load(instance) if isinstance(instance, str | Path) else instance
-    expect_instance(read)
-    if not isinstance(read, GeoInstance):
-        raise OptschedError(f"the environment needs an instance over sites, got one of {read.problem}")
-    return read
+    return played(instance, GeoInstance, "an instance over sites")
 
 
 def action_of(action: object, sites: int) -> int:

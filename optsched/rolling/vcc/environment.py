@@ -11,13 +11,12 @@ import numpy as np
 from gymnasium import spaces
 
 from optsched.errors import OptschedError
-from optsched.instances import Instance
 from optsched.instances.generators import vcc
 from optsched.instances.vcc import VccInstance
-from optsched.reading import load
 from optsched.rl.vcc.page import SIZE, forecast_rows
 from optsched.rolling.forecast import forecast as named_forecast
 from optsched.rolling.pictured import MODES, pictured, refuse_mode
+from optsched.rolling.played import played
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
 
@@ -58,10 +57,7 @@ class VirtualCapacityEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> None:
         refuse_mode(render_mode)
         self.render_mode = render_mode
-        given: Instance = load(instance) if isinstance(instance, str | Path) else instance or vcc(days=28, jobs=4000)
-        if not isinstance(given, VccInstance):
-            raise OptschedError(f"the environment needs a vcc instance, got {given.problem}")
-        self.instance = given
+        self.instance = given = played(instance, VccInstance, "a vcc instance") or vcc(days=28, jobs=4000)
         believe = named_forecast(forecast)
         slots = given.horizon
         self.carbon = forecast_rows([believed_carbon(given, t, believe, noise_seed) for t in range(slots)])
