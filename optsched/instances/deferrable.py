@@ -36,6 +36,7 @@ from optsched.instances.events import (
 )
 from optsched.instances.grid import Grid, Whole
 from optsched.instances.plain import counted
+from optsched.instances.runs import Run
 
 if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
@@ -117,6 +118,9 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         What there is to start.
     events
         What goes wrong in a replay, which its capacity shows; None in a snapshot.
+    running, ended
+        In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The capacity
+        is what the former leave; no method reads them.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
@@ -131,6 +135,8 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     now: Natural = 0
     jobs: tuple[Job, ...]
     events: Events | None = None
+    running: tuple[Run, ...] = ()
+    ended: tuple[Run, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> DeferrableInstance:

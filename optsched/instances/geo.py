@@ -39,6 +39,7 @@ from optsched.instances.events import (
 from optsched.instances.grid import exact
 from optsched.instances.network import Path, cheapest_paths
 from optsched.instances.plain import counted
+from optsched.instances.runs import Run
 
 if TYPE_CHECKING:
     from optsched.schedules.geo import GeoSchedule
@@ -172,6 +173,9 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
         What there is.
     events
         What goes wrong in a replay, which its capacity shows; None in a snapshot.
+    running, ended
+        In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The capacity
+        is what the former leave; no method reads them.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
@@ -191,6 +195,8 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     links: tuple[Link, ...]
     jobs: tuple[Job, ...]
     events: Events | None = None
+    running: tuple[Run, ...] = ()
+    ended: tuple[Run, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> GeoInstance:
@@ -223,6 +229,10 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
                 refuse(f"jobs[{j}].bound_for", f"is its source, {job.source!r}")
             if job.bound_for is None and job.arrives:
                 refuse(f"jobs[{j}].arrives", "is given without bound_for")
+        for field in ("running", "ended"):
+            for i, run in enumerate(getattr(self, field)):
+                if run.place not in self.site_index:
+                    refuse(f"{field}[{i}].place", f"unknown site {run.place!r}, known: {known}")
         refuse_misfits(self.events, self.troubles, self.site_index, self.jobs)
         return self
 

@@ -7,13 +7,14 @@ that prove too short must be corrected).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import exp
 
 import numpy as np
 
 from optsched.instances.base import Floats, Instance, Ints
 from optsched.instances.events import Named, events_of, sigma_of
+from optsched.instances.runs import Run
 from optsched.rolling.forecast import noise_seed
 
 LEAST, MOST = 1e-3, 1e3  # multiples
@@ -47,3 +48,12 @@ def corrected(believed: float, passed: float) -> float:
     while believed <= passed * (1 + OUTLIVED):
         believed *= 2
     return believed
+
+
+def told_load(runs: Iterable[Run], places: Sequence[str | None], slots: int) -> Floats:
+    """Units that runs take by place and slot from now on, if they end when they are told to, shape (P, slots)."""
+    index = {name: n for n, name in enumerate(places)}
+    found = np.zeros((len(places), slots))
+    for run in runs:
+        found[index[run.place], : int(corrected(run.told, run.took)) - run.took] += run.units
+    return found

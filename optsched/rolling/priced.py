@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -23,8 +23,10 @@ from optsched.decomposition.restricted_mip import solve_restricted_mip
 from optsched.heuristics.serial_sgs import densest_first, serial_sgs
 from optsched.instances.base import Bools, Data, Floats, I, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
+from optsched.rolling.reckoning import Durations, as_told, capacity_left, reckoned
 from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
@@ -78,6 +80,8 @@ class BidPricing(Generic[I, S, J]):
         A snapshot's options, and how a choice of them becomes a schedule.
     resubmit
         What changes in a job that is submitted in another slot.
+    expecting
+        A snapshot with other jobs, and other capacity, shape (P, T).
     most_scenarios
         Futures that are drawn where they have few jobs.
     without_history, with_history
@@ -89,6 +93,7 @@ class BidPricing(Generic[I, S, J]):
     slotted: Callable[[I], Slotted[J]]
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
     resubmit: Callable[[J, int], dict[str, object]]
+    expecting: Callable[[I, Sequence[J], Floats], I]
     most_scenarios: int
     without_history: PriceUse
     with_history: PriceUse
@@ -110,9 +115,10 @@ class Memory(Data):
     seen: tuple[str, ...]
     came: tuple[tuple[int, dict[str, object]], ...]
     late: NonNegativeInt = 0
+    ended: tuple[tuple[int, int], ...] = ()
 
 
-Hour = tuple[int, list[tuple[int, J]]]  # its first slot, and (slots after that, job)
+Hour = tuple[int, bool, list[tuple[int, J]]]  # its first slot, whether it is of other days, and (slots after that, job)
 
 
 class Arrivals(Generic[J]):
@@ -140,7 +146,8 @@ class Arrivals(Generic[J]):
             alike = [range(r.start + (block - r.start) % self.blocks_a_day, r.stop, self.blocks_a_day) for r in known]
             hours = alike if any(alike) else known
             nth = int(rng.integers(sum(map(len, hours))))
-            drawn.append((block * self.block, self.jobs.get(_nth(hours, nth), [])))
+            hour = _nth(hours, nth)
+            drawn.append((block * self.block, hour * self.block < self.offset, self.jobs.get(hour, [])))
         return drawn
 
 
@@ -165,18 +172,21 @@ class BidPricePolicy(Generic[I, S, J]):
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
+        self.durations = Durations()
         self.late = 0
 
     def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
         self._observe(known)
+        law = self.durations.law(known)
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every:
-            self._price(snapshot, known)
+            self._price(snapshot, known, law)
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
-        program, schedule = self.pricing.options(snapshot)
+        told, schedule = self.pricing.options(snapshot)
+        program = told if law is None else self._reckoned(snapshot, law, known.jobs, np.ones(len(known.jobs), dtype=bool))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
@@ -185,7 +195,7 @@ class BidPricePolicy(Generic[I, S, J]):
         plan = serial_sgs(kept, densest_first(kept))
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
-        return schedule(worth[plan])
+        return schedule(worth[plan] if law is None else as_told(told, program, worth[plan]))
 
     def hurry(self) -> None:
         """Prices of fewer futures from now on."""
@@ -233,6 +243,7 @@ class BidPricePolicy(Generic[I, S, J]):
             seen=tuple(sorted(self.seen)),
             came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
             late=self.late,
+            ended=tuple(self.durations.ended),
         ).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
@@ -241,36 +252,44 @@ class BidPricePolicy(Generic[I, S, J]):
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
         self.discount = self._counted(None) if kept.discount is None else kept.discount
-        self.late = kept.late
+        self.late, self.durations = kept.late, Durations(kept.ended)
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
         for slot, job in kept.came:
             self._add(slot, recalled(self.pricing.job, job))
 
-    def _price(self, snapshot: I, known: Slotted[J]) -> None:
+    def _reckoned(self, snapshot: I, law: Law, jobs: Sequence[J], told: Bools) -> TimeIndexedProblem:
+        left = capacity_left(self.pricing.slotted(snapshot), law, self.pricing.options(snapshot)[0].capacity)
+        return reckoned(self.pricing, snapshot, law, left, jobs, told)
+
+    def _price(self, snapshot: I, known: Slotted[J], law: Law | None) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
         seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
-        jobs = list(known.jobs)
+        jobs, guessed = list(known.jobs), [True] * len(known.jobs)
         first, last = now + 1, now + known.horizon - 1
         drawn: list[list[Hour[J]]] = []
         count = 0
         while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
             drawn.append(arrivals.future(seen, first, last, self.rng))
-            count += sum(len(came) for _, came in drawn[-1])
+            count += sum(len(came) for *_, came in drawn[-1])
         every = max(1, -(-count // max(FEWEST_DRAWN, self.use.most_drawn // HASTE**self.late)))
         for k, future in enumerate(drawn):
             passed = -(k * every // len(drawn))  # not the first of each
-            for begins, came in future:
+            for begins, elsewhere, came in future:
                 thinned, passed = came[-passed % every :: every], passed + len(came)
                 for after, job in thinned:
                     if first <= begins + after <= last:
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
-        program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
+                        guessed.append(not elsewhere)  # of other days the truth is known
+        if law is None:
+            program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
+        else:
+            program = self._reckoned(snapshot, law, jobs, np.array(guessed))
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, I, Ints
+from optsched.instances.runs import Run
 from optsched.referee import check
 from optsched.rolling.disturbances import Disturbances
-from optsched.rolling.estimates import corrected, in_slots, multiples
+from optsched.rolling.estimates import in_slots, multiples, told_load
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import Told
 from optsched.rolling.slotted import Slotted, SlottedJob
@@ -52,6 +54,8 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     now : the present slot. load : units in use by place and slot, shape (P, T). waiting : indices of jobs that may still start.
     started : what a history says of the jobs that were, by index. expected : slots that jobs are believed to run, shape (J,).
     cut : what a history says of the runs that events have ended, with the slot. gone : indices of the jobs that are cancelled.
+    going : the slot in which each job that runs will have ended, by index, and as a heap in `calendar`.
+    over : indices of the jobs that have come to their end since the last decision.
     """
 
     stalled: ClassVar[bool] = False
@@ -77,6 +81,9 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         self.expected = in_slots(slotted.columns.duration, self.multiple)
         self.cut: list[tuple[E, int]] = []
         self.gone: set[int] = set()
+        self.going: dict[int, int] = {}
+        self.calendar: list[tuple[int, int]] = []
+        self.over: list[int] = []
         self.disturbances = self.what_goes_wrong()
         self.now = int(self.submissions[0]) if len(self.submissions) else slotted.horizon
         first = self.disturbances.next(-1)
@@ -146,24 +153,26 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         return len(self.waiting) + len(self.submissions) - self.seen
 
     def _come(self) -> None:
-        """What happens by itself in the present slot: events, and submissions."""
+        """What happens by itself in the present slot: ends, events, and submissions."""
+        while self.calendar and self.calendar[0][0] <= self.now:
+            end, job = heappop(self.calendar)
+            if self.going.get(job) == end:  # else something has ended it before
+                del self.going[job]
+                self.over.append(job)
         for name in self.disturbances.gone.get(self.now, ()):
             job = self.index[name]
             self.gone.add(job)
-            if self.runs_now(job):
+            if job in self.going:
                 self._stop(job)
         for place in self.overloaded():
-            running = [j for j, (where, _) in self.begun.items() if where == place and self.runs_now(j)]
+            running = [j for j in self.going if self.begun[j][0] == place]
             while running and place in self.overloaded():
                 self.waiting.append(self._stop(running.pop()))
         self._submit()
 
-    def runs_now(self, job: int) -> bool:
-        """Whether a job has been started, and not ended."""
-        return job in self.begun and self.begun[job][1] + int(self.slotted.columns.duration[job]) > self.now
-
     def _stop(self, job: int) -> int:
         """End a run before its end."""
+        del self.going[job]
         place, start = self.begun.pop(job)
         self.load[place, self.now : start + int(self.slotted.columns.duration[job])] -= self.demand[job]
         self.cut.append((self.started.pop(job), self.now))
@@ -173,12 +182,24 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         """Units in use by place and slot from now on, as far as the ends of what runs are known, shape (P, T - now)."""
         if self.multiple is None:
             return self.load[:, self.now :]
-        shown = np.zeros_like(self.load[:, self.now :])
-        for job, (place, start) in self.begun.items():
-            if self.runs_now(job):
-                lasts = int(corrected(self.expected[job], self.now - start)) - (self.now - start)
-                shown[place, :lasts] += self.demand[job]
-        return shown
+        return told_load(self.runs(self.going), self.slotted.places, self.load.shape[1] - self.now)
+
+    def runs(self, which: Iterable[int]) -> tuple[Run, ...]:
+        """What a snapshot says of jobs that have begun; nothing where durations are known."""
+        if self.multiple is None:
+            return ()
+        jobs, places, duration = self.slotted.jobs, self.slotted.places, self.slotted.columns.duration
+        return tuple(
+            Run.model_construct(
+                job=jobs[j].id,
+                place=places[place],
+                units=self.demand[j].item(),
+                told=int(self.expected[j]),
+                took=min(self.now - start, int(duration[j])),
+            )
+            for j in which
+            for place, start in [self.begun[j]]
+        )
 
     def _submit(self) -> None:
         while self.seen < len(self.submissions) and self.submissions[self.seen] <= self.now:
@@ -216,7 +237,7 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     def apply(self, decision: S) -> list[Told]:
         """Start what is to start now, and go to the next event."""
         horizon = self.slotted.horizon
-        done, planned = [], []
+        done, planned, self.over = [], [], []
         for start in self.entries(decision):
             job = self.index[start.job]
             happened = self.carry_out(start, job)
@@ -248,6 +269,8 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         self.load[place, self.now : end] += self.demand[job]
         self.ends.add(end)
         self.started[job], self.begun[job] = started, (place, self.now)
+        self.going[job] = end
+        heappush(self.calendar, (end, job))
 
     @property
     @abstractmethod

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, Self, TypeVar
 
 from optsched.instances.base import Ints
+from optsched.instances.runs import Run
 
 
 class SlottedJob(Protocol):
@@ -18,6 +19,10 @@ class SlottedJob(Protocol):
     @property
     def submitted(self) -> int:
         """The slot from which on it is known."""
+
+    @property
+    def duration(self) -> int:
+        """Slots for which it runs, or is believed to."""
 
     @property
     def estimate(self) -> float | None:
@@ -63,6 +68,18 @@ class Slotted(Protocol[J_co]):
     @property
     def columns(self) -> Columns:
         """The jobs as columns."""
+
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where they run."""
+
+    @property
+    def running(self) -> tuple[Run, ...]:
+        """In a snapshot: what runs, where durations are estimates."""
+
+    @property
+    def ended(self) -> tuple[Run, ...]:
+        """In a snapshot: what has ended since the last decision, likewise."""
 
     @property
     def slot_s(self) -> float:

@@ -1,9 +1,4 @@
-"""How long jobs took beside what was told of them, and what that says of those that are not done.
-
-Of jobs that somebody saw end it is known, of those that have run only that they take longer: a sample with censored
-observations, whose distribution is that of E. L. Kaplan and P. Meier, Nonparametric Estimation from Incomplete Observations,
-JASA 53(282), 1958. A job that has run for some time takes one of the longer times.
-"""
+"""How long jobs took beside what was told of them, as allocation shows it, and what is believed of those that are not done."""
 
 from __future__ import annotations
 
@@ -15,16 +10,12 @@ from math import log
 import numpy as np
 
 from optsched.instances.allocation import AllocationInstance, Job
-from optsched.instances.base import Data, Floats, Ints
+from optsched.instances.base import Data, Floats
 from optsched.rolling.estimates import corrected
+from optsched.rolling.law import EXACT, NEAR, Law
 from optsched.schedules.allocation import Assignment
 
-EXACT = 1e-3  # relative: who ends so near to what was told took as long as that
-NONE = 1e-12  # of all jobs
-MOST = 600.0  # of a logarithm
-SPREAD = 0.5  # of a slope about 1, before anything is known
-TOLD = 2.0  # so many ended jobs weigh as much as what is told
-NEAR = 1e-5  # relative: times that are one but for their digits, and the least that is left of a job
+NONE = 1e-12  # of what was told: next to nothing is left
 
 
 class Running(Data):
@@ -58,68 +49,30 @@ class Took(Data):
 
 
 @dataclass(frozen=True)
-class Law:
-    """How long jobs take, as multiples of what can fairly be expected of what is told of them.
+class Known:
+    """What a law says of the known jobs.
 
     Attributes
     ----------
-    times, share
-        Multiples, ascending, and the share of all jobs that take each; the rest takes longer than anybody knows.
-    middle, slope
-        Of what is told, a logarithm, and how much of the distance from it is to be believed.
+    law
+        How long jobs take.
     passed, told
-        How long each known job has run, and what is told to be left of it, as such multiples, shape (J,).
+        How long each has run, and what is told to be left of it, as multiples of what can fairly be expected, shape (J,).
     """
 
-    times: Floats
-    share: Floats
-    middle: float
-    slope: float
+    law: Law
     passed: Floats
     told: Floats
 
-    def fair(self, sizes: Floats) -> Floats:
-        """What can be expected of jobs that begin, as a multiple of what is told, whose logarithm that is."""
-        return _fair(sizes, self.middle, self.slope)
-
-    @cached_property
-    def _first(self) -> Ints:
-        """The first of the longer times."""
-        return np.searchsorted(self.times, self.passed * (1.0 + NEAR), side="right")
-
     def drawn(self, rng: np.random.Generator, samples: int) -> Floats:
-        """What is left of the known jobs as a multiple of what is told, in so many samples, shape (S, J)."""
-        left = self._takes(rng, samples, self._first) - self.passed
+        """What is left of them as a multiple of what is told, in so many samples, shape (S, J)."""
+        left = self.law.takes(rng, samples, self.law.first(self.passed)) - self.passed
         return np.where(np.isfinite(left), np.maximum(left, NEAR * self.passed), self.told) / self.told
-
-    def begun(self, rng: np.random.Generator, samples: int, coming: int) -> Floats:
-        """The same of jobs that begin, shape (S, coming)."""
-        takes = self._takes(rng, samples, np.zeros(coming, dtype=np.int64))
-        return np.where(np.isfinite(takes), takes, self.times[-1])
-
-    def _takes(self, rng: np.random.Generator, samples: int, first: Ints) -> Floats:
-        until = np.cumsum(self.share)
-        below = np.append(0.0, until)[first]
-        at = below + rng.random((samples, len(first))) * (1.0 - below)
-        return np.append(self.times, np.inf)[np.maximum(np.searchsorted(until, at, side="right"), first)]
 
     @cached_property
     def expected(self) -> Floats:
-        """What is left of the known jobs in the mean, as a multiple of what is told, shape (J,)."""
-        return self._mean(self._first, self.passed, self.told)
-
-    @property
-    def expected_begun(self) -> float:
-        """The same of jobs that begin."""
-        return float(self._mean(np.zeros(1, dtype=np.int64), np.zeros(1), self.times[-1:])[0])
-
-    def _mean(self, first: Ints, passed: Floats, told: Floats) -> Floats:
-        """Of the longer times; who may outlive them all then takes as long as told."""
-        sums = np.cumsum(np.array([self.share, self.share * self.times])[:, ::-1], axis=1)[:, ::-1]
-        among, whole = np.hstack([sums, np.zeros((2, 1))])[:, first]
-        beyond = max(0.0, 1.0 - float(self.share.sum()))
-        found = (np.maximum(whole - passed * among, 0.0) + beyond * told) / np.maximum(among + beyond, NONE) / told
-        return np.where(among + beyond > NONE, np.maximum(found, NEAR), 1.0)
+        """What is left of them in the mean, as a multiple of what is told, shape (J,)."""
+        return self.law.mean_left(self.law.first(self.passed), self.passed, self.told)
 
 
 class Durations:
@@ -184,54 +137,23 @@ class Durations:
         ends = (abs(took - 1.0) > EXACT for _, took in self.ended)
         return any(ends) or any(passed > 1.0 + EXACT for passed in self.passed.values())
 
-    def law(self, snapshot: AllocationInstance, came: Mapping[str, Job]) -> Law | None:
-        """Of the known jobs; None as long as all jobs take what was told."""
+    def known(self, snapshot: AllocationInstance, came: Mapping[str, Job]) -> Known | None:
+        """What to believe of the known jobs; None as long as all jobs take what was told."""
         if not self.surprise:
             return None
         jobs = snapshot.known_jobs
         passed = np.array([self.passed.get(job.id, 0.0) for job in jobs])
         sizes, ended = np.array(self.ended).reshape(-1, 2).T
         firsts = np.array([size(came[job.id]) for job in jobs])
-        middle = float(np.mean(np.append(sizes, firsts)))
-        slope = _slope(sizes - middle, np.log(ended))
-        fair = _fair(firsts, middle, slope)
-        took, weights = np.append(ended / _fair(sizes, middle, slope), 1.0), np.append(np.ones(len(ended)), TOLD)
-        times, share = survival(took, weights, (passed / fair)[passed > 0.0])
+        law = Law.learned(sizes, ended, firsts, passed)
+        fair = law.fair(firsts)
         told = np.maximum([_share(job, came[job.id]) for job in jobs], NONE)
-        return Law(times, share, middle, slope, passed / fair, told / fair)
+        return Known(law, passed / fair, told / fair)
 
 
 def size(job: Job) -> float:
     """The logarithm of the least time told of a job."""
     return log(min(time for times in job.time_s.values() for time in times if time))
-
-
-def _slope(sizes: Floats, surprises: Floats) -> float:
-    """How much longer jobs are that are told to be longer, in logarithms: least squares about 1, and drawn towards it."""
-    noise = max(float(np.square(surprises).mean()), NEAR) if len(surprises) else 1.0
-    return min(1.0, max(0.0, 1.0 + float(sizes @ surprises) / (float(sizes @ sizes) + noise / SPREAD**2)))
-
-
-def _fair(sizes: Floats, middle: float, slope: float) -> Floats:
-    """What jobs of those sizes can be expected to take, as a multiple of what is told."""
-    return np.exp(np.clip((slope - 1.0) * (sizes - middle), -MOST, MOST))
-
-
-def survival(ended: Floats, weights: Floats, running: Floats) -> tuple[Floats, Floats]:
-    """Times at which jobs have ended, ascending, and the share of all jobs that take each, of which the rest take longer.
-
-    Parameters
-    ----------
-    ended, weights
-        How long a job took, and how many jobs that stands for.
-    running
-        How long a job that has not ended has run.
-    """
-    times, which = np.unique(ended, return_inverse=True)
-    died = np.bincount(which, weights)
-    risk = np.cumsum(died[::-1])[::-1] + len(running) - np.searchsorted(np.sort(running), times, side="left")
-    lives = np.cumprod(1.0 - died / risk)
-    return times, -np.diff(lives, prepend=1.0)
 
 
 def _share(job: Job, first: Job) -> float:

@@ -63,9 +63,9 @@ class Outlook:
 
     def ahead(self, snapshot: AllocationInstance, samples: int) -> tuple[AllocationInstance, Cluster, Futures]:
         """The snapshot with the times to reckon with, its nodes, and its jobs with those that may come."""
-        law = self.durations.law(snapshot, self.came)
-        if law is not None:
-            jobs = zip(snapshot.known_jobs, law.expected.tolist(), strict=True)
+        theirs = self.durations.known(snapshot, self.came)
+        if theirs is not None:
+            jobs = zip(snapshot.known_jobs, theirs.expected.tolist(), strict=True)
             snapshot = snapshot.model_copy(update={"jobs": tuple(job.lasting(multiple) for job, multiple in jobs)})
         measured = urgency(snapshot, options(snapshot))
         cluster = Cluster.of(snapshot, measured.speed)
@@ -74,14 +74,15 @@ class Outlook:
         most = max(MOST, A_NODE * int(cluster.nodes.sum()), int(cluster.total.sum()))
         drawn = self.arrivals.draw(self.rng, samples, snapshot.now_s, most, usual)
         found = futures(snapshot, cluster.kind, cluster.gpus, self.arrivals, drawn)
-        if law is None:
+        if theirs is None:
             return snapshot, cluster, found
-        known, whole = law.drawn(self.rng, samples) / law.expected, law.begun(self.rng, samples, most)
+        law = theirs.law
+        known, whole = theirs.drawn(self.rng, samples) / theirs.expected, law.begun(self.rng, samples, most)
         who, which = np.unique(drawn[0], return_inverse=True)
         fair = law.fair(np.array([size(self.arrivals.jobs[i]) for i in who.tolist()]))[which.reshape(drawn[0].shape)]
         told = drawn[0] >= self.past  # a history holds the truth
-        theirs, reckoned = np.where(told, fair * whole, 1.0), np.where(told, fair * law.expected_begun, 1.0)
-        return snapshot, cluster, found.surprising(np.hstack([known, theirs]), np.hstack([np.ones(known.shape), reckoned]))
+        coming, reckoned = np.where(told, fair * whole, 1.0), np.where(told, fair * law.expected_begun, 1.0)
+        return snapshot, cluster, found.surprising(np.hstack([known, coming]), np.hstack([np.ones(known.shape), reckoned]))
 
     def kept(self) -> Kept:
         """What it remembers."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from optsched.heuristics.deferrable import RULES, greedy, rule
-from optsched.instances.base import Ints
+from optsched.instances.base import Floats, Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.problems.deferrable import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -33,12 +33,18 @@ def resubmit(job: Job, slot: int) -> dict[str, object]:
     return {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
 
 
+def expecting(snapshot: DeferrableInstance, jobs: Sequence[Job], cores: Floats) -> DeferrableInstance:
+    """With other jobs, and so many cores by slot, shape (1, T)."""
+    return snapshot.model_copy(update={"jobs": tuple(jobs), "capacity": tuple(cores[0].tolist())})
+
+
 PRICING = BidPricing(
     instance=DeferrableInstance,
     job=Job,
     slotted=itself,
     options=options,
     resubmit=resubmit,
+    expecting=expecting,
     most_scenarios=20,
     without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
     # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200

@@ -70,6 +70,8 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
                 "forecast": None,
                 "jobs": tuple(rebased(self.truth.jobs[j], self.now, int(self.expected[j])) for j in self.waiting),
                 "events": None,
+                "running": self.runs(self.going),
+                "ended": self.runs(self.over),
             }
         )
 

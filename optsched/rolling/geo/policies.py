@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from optsched.heuristics.geo import greedy
-from optsched.instances.base import Ints
+from optsched.instances.base import Floats, Ints
 from optsched.instances.geo import GeoInstance, Job
 from optsched.problems.geo import time_indexed, to_schedule
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -41,12 +41,22 @@ def resubmit(_: Job, slot: int) -> dict[str, object]:
     return {"submitted": slot, "bound_for": None, "arrives": 0}
 
 
+def expecting(snapshot: GeoInstance, jobs: Sequence[Job], gpus: Floats) -> GeoInstance:
+    """With other jobs, and so many GPUs by site and slot, whole ones."""
+    rows = np.rint(gpus).astype(np.int64).tolist()
+    sites = (site.model_copy(update={"gpus": tuple(row)}) for site, row in zip(snapshot.sites, rows, strict=True))
+    found = snapshot.model_copy(update={"jobs": tuple(jobs), "sites": tuple(sites)})
+    found.__dict__["paths"] = snapshot.paths
+    return found
+
+
 PRICING = BidPricing(
     instance=GeoInstance,
     job=Job,
     slotted=itself,
     options=options,
     resubmit=resubmit,
+    expecting=expecting,
     most_scenarios=6,  # more were no better
     without_history=PriceUse(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
     with_history=PriceUse(share=0.97),

@@ -120,6 +120,8 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
                 "sites": sites,
                 "jobs": tuple(self._rebased(j) for j in self.waiting),
                 "events": None,
+                "running": self.runs(self.going),
+                "ended": self.runs(self.over),
             }
         )
         shown.__dict__["paths"] = truth.paths  # the network does not change

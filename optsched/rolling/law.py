@@ -1,0 +1,126 @@
+"""How long jobs take beside what is told of them: a law learned from those that have ended, and from those that have not.
+
+Of a job that somebody saw end it is known, of one that has run only that it takes longer: a sample with censored observations,
+whose distribution is that of E. L. Kaplan and P. Meier, Nonparametric Estimation from Incomplete Observations, JASA 53(282),
+1958. A job that has run for some time takes one of the longer times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.instances.base import Floats, Ints
+
+EXACT = 1e-3  # relative: who ends so near to what was told took as long as that
+NEAR = 1e-5  # relative: times that are one but for their digits
+NONE = 1e-12  # of all jobs
+MOST = 600.0  # of a logarithm
+SPREAD = 0.5  # of a slope about 1, before anything is known
+TOLD = 2.0  # so many ended jobs weigh as much as what is told
+
+
+@dataclass(frozen=True)
+class Law:
+    """How long jobs take, as multiples of what can fairly be expected of what is told of them.
+
+    Attributes
+    ----------
+    times, share
+        Multiples, ascending, and the share of all jobs that take each; the rest takes longer than anybody knows.
+    middle, slope
+        Of what is told, a logarithm, and how much of the distance from it is to be believed.
+    """
+
+    times: Floats
+    share: Floats
+    middle: float
+    slope: float
+
+    @classmethod
+    def learned(cls, sizes: Floats, took: Floats, firsts: Floats, passed: Floats) -> Law:
+        """From what has been seen.
+
+        Parameters
+        ----------
+        sizes, took
+            Of jobs that have ended: the logarithm of what was told, and how long each took, as a multiple of that, shape (n,).
+        firsts, passed
+            Of jobs that have not: that logarithm, and how long each has run, 0 for who has not begun, shape (m,).
+        """
+        middle = float(np.mean(np.append(sizes, firsts)))
+        slope = _slope(sizes - middle, np.log(took))
+        fair = _fair(firsts, middle, slope)
+        ended, weights = np.append(took / _fair(sizes, middle, slope), 1.0), np.append(np.ones(len(took)), TOLD)
+        return cls(*survival(ended, weights, (passed / fair)[passed > 0.0]), middle, slope)
+
+    def fair(self, sizes: Floats) -> Floats:
+        """What can be expected of jobs that begin, as a multiple of what is told, whose logarithm that is."""
+        return _fair(sizes, self.middle, self.slope)
+
+    @property
+    def beyond(self) -> float:
+        """The share of jobs that take longer than anybody knows."""
+        return max(0.0, 1.0 - float(self.share.sum()))
+
+    def first(self, passed: Floats) -> Ints:
+        """Of jobs that have run for so long, the first of the longer times."""
+        return np.searchsorted(self.times, passed * (1.0 + NEAR), side="right")
+
+    def longer(self, times: Floats) -> Floats:
+        """The share of jobs that take longer than that."""
+        return 1.0 - np.append(0.0, np.cumsum(self.share))[self.first(times)]
+
+    def takes(self, rng: np.random.Generator, samples: int, first: Ints) -> Floats:
+        """How long jobs take of which all times before one are past, shape (samples, len(first)); infinite beyond them all."""
+        until = np.cumsum(self.share)
+        below = np.append(0.0, until)[first]
+        at = below + rng.random((samples, len(first))) * (1.0 - below)
+        return np.append(self.times, np.inf)[np.maximum(np.searchsorted(until, at, side="right"), first)]
+
+    def begun(self, rng: np.random.Generator, samples: int, coming: int) -> Floats:
+        """How long jobs take that begin, shape (samples, coming)."""
+        takes = self.takes(rng, samples, np.zeros(coming, dtype=np.int64))
+        return np.where(np.isfinite(takes), takes, self.times[-1])
+
+    @property
+    def expected_begun(self) -> float:
+        """How long they take in the mean."""
+        return float(self.mean_left(np.zeros(1, dtype=np.int64), np.zeros(1), self.times[-1:])[0] * self.times[-1])
+
+    def mean_left(self, first: Ints, passed: Floats, told: Floats) -> Floats:
+        """What is left of jobs in the mean, as a multiple of what is told; who outlives all times takes as long as told."""
+        sums = np.cumsum(np.array([self.share, self.share * self.times])[:, ::-1], axis=1)[:, ::-1]
+        among, whole = np.hstack([sums, np.zeros((2, 1))])[:, first]
+        beyond = self.beyond
+        found = (np.maximum(whole - passed * among, 0.0) + beyond * told) / np.maximum(among + beyond, NONE) / told
+        return np.where(among + beyond > NONE, np.maximum(found, NEAR), 1.0)
+
+
+def survival(ended: Floats, weights: Floats, running: Floats) -> tuple[Floats, Floats]:
+    """Times at which jobs have ended, ascending, and the share of all jobs that take each, of which the rest take longer.
+
+    Parameters
+    ----------
+    ended, weights
+        How long a job took, and how many jobs that stands for.
+    running
+        How long a job that has not ended has run.
+    """
+    times, which = np.unique(ended, return_inverse=True)
+    died = np.bincount(which, weights)
+    risk = np.cumsum(died[::-1])[::-1] + len(running) - np.searchsorted(np.sort(running), times, side="left")
+    lives = np.cumprod(1.0 - died / risk)
+    return times, -np.diff(lives, prepend=1.0)
+
+
+def _slope(sizes: Floats, surprises: Floats) -> float:
+    """How much longer jobs are that are told to be longer, in logarithms: least squares about 1, and drawn towards it."""
+    noise = max(float(np.square(surprises).mean()), NEAR) if len(surprises) else 1.0
+    return min(1.0, max(0.0, 1.0 + float(sizes @ surprises) / (float(sizes @ sizes) + noise / SPREAD**2)))
+
+
+def _fair(sizes: Floats, middle: float, slope: float) -> Floats:
+    """What jobs of those sizes can be expected to take, as a multiple of what is told."""
+    return np.exp(np.clip((slope - 1.0) * (sizes - middle), -MOST, MOST))
