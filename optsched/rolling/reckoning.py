@@ -19,7 +19,7 @@ from optsched.schedules.base import S_co
 J = TypeVar("J", bound=SlottedJob)
 
 
-class Family(Protocol[I, S_co, J]):
+class Family(Protocol[I, J, S_co]):
     """What this asks of a family of jobs that wait for capacity in slots."""
 
     @property
@@ -89,7 +89,7 @@ def capacity_left(snapshot: Slotted[J], law: Law, told: Floats) -> Floats:
 
 
 def reckoned(
-    family: Family[I, S_co, J], snapshot: I, law: Law, left: Floats, jobs: Sequence[J], told: Bools
+    family: Family[I, J, S_co], snapshot: I, law: Law, left: Floats, jobs: Sequence[J], told: Bools
 ) -> TimeIndexedProblem:
     """Options of jobs on the capacity `left`, worth what they earn in the mean, by the law of those that were `told`, shape (J,).
 
