@@ -7,9 +7,11 @@ whose distribution is that of E. L. Kaplan and P. Meier, Nonparametric Estimatio
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from optsched.instances.base import Floats, Ints
 
@@ -18,6 +20,7 @@ NEAR = 1e-5  # relative: times that are one but for their digits
 NONE = 1e-12  # of all jobs
 MOST = 600.0  # of a logarithm
 SPREAD = 0.5  # of a slope about 1, before anything is known
+ROUNDS = 30  # of a regression
 TOLD = 2.0  # so many ended jobs weigh as much as what is told
 
 
@@ -50,10 +53,11 @@ class Law:
             Of jobs that have not: that logarithm, and how long each has run, 0 for who has not begun, shape (m,).
         """
         middle = float(np.mean(np.append(sizes, firsts)))
-        slope = _slope(sizes - middle, np.log(took))
+        runs = passed > 0.0
+        slope = _slope(sizes - middle, np.log(took), firsts[runs] - middle, np.log(passed[runs]))
         fair = _fair(firsts, middle, slope)
         ended, weights = np.append(took / _fair(sizes, middle, slope), 1.0), np.append(np.ones(len(took)), TOLD)
-        return cls(*survival(ended, weights, (passed / fair)[passed > 0.0]), middle, slope)
+        return cls(*survival(ended, weights, (passed / fair)[runs]), middle, slope)
 
     def fair(self, sizes: Floats) -> Floats:
         """What can be expected of jobs that begin, as a multiple of what is told, whose logarithm that is."""
@@ -115,10 +119,33 @@ def survival(ended: Floats, weights: Floats, running: Floats) -> tuple[Floats, F
     return times, -np.diff(lives, prepend=1.0)
 
 
-def _slope(sizes: Floats, surprises: Floats) -> float:
-    """How much longer jobs are that are told to be longer, in logarithms: least squares about 1, and drawn towards it."""
-    noise = max(float(np.square(surprises).mean()), NEAR) if len(surprises) else 1.0
-    return min(1.0, max(0.0, 1.0 + float(sizes @ surprises) / (float(sizes @ sizes) + noise / SPREAD**2)))
+def _slope(sizes: Floats, surprises: Floats, going: Floats, until: Floats) -> float:
+    """How much longer jobs are that are told to be longer, in logarithms: least squares about 1, and drawn towards it.
+
+    Those that have not ended count for what they can be expected to take (a Tobit regression by expectation and maximisation:
+    M. Aitkin, A note on the regression analysis of censored data, Technometrics 23(2), 1981): long jobs that have ended by now
+    are those that were shorter than told.
+
+    Parameters
+    ----------
+    sizes, surprises
+        Of jobs that have ended: what was told about the middle, and by how much more they took, shape (n,).
+    going, until
+        Of those that run: the same, as far as is known, shape (m,).
+    """
+    x, known = np.append(sizes, going), len(sizes)
+    takes = np.append(surprises, until)
+    tilt, level, noise = 0.0, 0.0, max(float(np.square(surprises).mean()), NEAR) if known else 1.0
+    for _ in range(ROUNDS):
+        mean, sigma = level + tilt * x, math.sqrt(noise)
+        lacking = (until - mean[known:]) / sigma
+        hazard = np.exp(-0.5 * lacking**2 - log_ndtr(-lacking)) / math.sqrt(2 * math.pi)
+        takes[known:] = mean[known:] + sigma * hazard
+        spread = np.append(np.square(surprises - mean[:known]), noise * (1.0 + lacking * hazard))
+        noise = max((float(spread.sum()) + TOLD * noise) / (len(x) + TOLD), NEAR)
+        tilt = float(x @ (takes - level)) / (float(x @ x) + noise / SPREAD**2)
+        level = float((takes - tilt * x).sum()) / (len(x) + TOLD)
+    return min(1.0, max(0.0, 1.0 + tilt))
 
 
 def _fair(sizes: Floats, middle: float, slope: float) -> Floats:
