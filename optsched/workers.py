@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from optsched.errors import OptschedError
+from optsched.interrupts import held
 
 ANSWERS_S = 10  # a cluster that is there, or one of its workers
 
@@ -76,12 +77,13 @@ class LocalWorkers:
 
     def submit(self, task: Callable[..., Any], *words: Any) -> Future[Any]:
         """Hand a task out, to new processes where the old ones are broken."""
-        try:
-            return self.pool.submit(task, *words)
-        except BrokenProcessPool:
-            self.pool.shutdown(wait=False, cancel_futures=True)
-            self.pool = self._begun()
-            return self.pool.submit(task, *words)
+        with held():  # a process that is interrupted while it begins another leaves that one without its task, and a traceback
+            try:
+                return self.pool.submit(task, *words)
+            except BrokenProcessPool:
+                self.pool.shutdown(wait=False, cancel_futures=True)
+                self.pool = self._begun()
+                return self.pool.submit(task, *words)
 
     def lost(self, error: BaseException) -> bool:
         """Broken pools."""

@@ -174,8 +174,8 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     events
         What goes wrong in a replay, which its capacity shows; None in a snapshot.
     running, ended
-        In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The capacity
-        is what the former leave; no method reads them.
+        In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The
+        capacity is what the former leave; no method reads them.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"

@@ -11,7 +11,10 @@ from optsched.instances.base import Floats
 from optsched.instances.day_ahead import DayAheadInstance
 from optsched.models.base import Expression, Model
 from optsched.problems.day_ahead import whole, with_usage
-from optsched.schedules.day_ahead import DayAheadSchedule, flexible, peaks_mw
+from optsched.schedules.day_ahead import ROUNDING, DayAheadSchedule, flexible, peaks_mw
+
+NONE = 1e-30  # kW: what halvings leave of nothing
+FURTHER = 1.001  # than would be enough but for rounding
 
 
 class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
@@ -30,7 +33,7 @@ class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
         clusters, hours = range(len(instance.clusters)), range(instance.hours)
         base, most = instance.kw(instance.inflexible), np.maximum(0.0, instance.most)
         least = instance.kw(instance.inflexible + instance.flattest).max(axis=1)
-        self.unit = np.where(least > 0, least, 1.0)  # kW
+        self.unit = np.where(least > NONE, least, 1.0)  # kW
         top = instance.kw(instance.inflexible + most).max(axis=1) / self.unit
         share = np.minimum(most / np.where(self.mean > 0, self.mean, 1.0)[:, None], instance.hours)
         m.use = pyo.Var(moved, hours, bounds=lambda _, c, h: (0.0, float(share[c, h])))
@@ -70,16 +73,19 @@ class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
 
 
 def _under_contracts(instance: DayAheadInstance, use: Floats) -> Floats:
-    """The usage, so far mixed with the flattest one that no campus exceeds its contract by a solver's tolerance."""
-    flat = whole(instance, instance.flattest)
-    high, low = (instance.kw(instance.inflexible + u).max(axis=1) / 1000 for u in (use, flat))
-    share = np.zeros(len(use))
+    """The usage, its peaks so far cut, towards the least ones, that no campus exceeds its contract by a solver's tolerance."""
+    low, high = (instance.kw(instance.inflexible + u).max(axis=1) / 1000 for u in (whole(instance, instance.flattest), use))
+    peak = high.copy()
     for campus in instance.campuses:
         mine = np.array([cluster.campus == campus.id for cluster in instance.clusters])
         over, spare = float(high[mine].sum()) - campus.contract_mw, float((high - low)[mine].sum())
-        if over > 0:
-            share[mine] = min(1.0, 1.001 * over / spare) if spare > 0 else 1.0
-    return use + share[:, None] * (flat - use)
+        if over > ROUNDING * campus.contract_mw:
+            peak[mine] -= (min(1.0, FURTHER * over / spare) if spare > 0 else 1.0) * (high - low)[mine]
+    cut = (peak < high) & (instance.slope > 0)
+    room = (1000 * peak[:, None] - instance.kw(instance.inflexible)) / np.where(instance.slope > 0, instance.slope, 1.0)[
+        :, None
+    ]
+    return whole(instance, use, np.where(cut[:, None], room, np.inf))
 
 
 FORMULATIONS: dict[str, type[Model[DayAheadInstance, DayAheadSchedule]]] = {DayAhead.name: DayAhead}

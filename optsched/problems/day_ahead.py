@@ -11,9 +11,9 @@ from optsched.schedules.day_ahead import Curve, DayAheadSchedule
 REPAIRS = 4  # rounds that bring a day's usage back to its sum
 
 
-def whole(instance: DayAheadInstance, use: Floats) -> Floats:
-    """The usage moved into its bounds and to its sum by the least changes, shape (clusters, H)."""
-    most = np.maximum(0.0, instance.most)
+def whole(instance: DayAheadInstance, use: Floats, at_most: Floats | float = np.inf) -> Floats:
+    """The usage moved into its bounds and to its sum by the least changes, shape (clusters, H); also below `at_most`."""
+    most = np.maximum(0.0, np.minimum(instance.most, at_most))
     use = np.clip(use, 0.0, most)
     for _ in range(REPAIRS):
         lacks = instance.demand - use.sum(axis=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, get_args, runtime_checkable
 
@@ -75,7 +75,12 @@ def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: 
         No such policy, or a setting that it does not take or that does not fit the instance.
     """
     settings = settings or Settings()
-    _fitting_history(instance, settings.history)
+    try:
+        _fitting_history(instance, settings.history)
+    except OptschedError:
+        if isinstance(policy, str):  # whoever takes none says so first
+            named_policy(instance.problem, policy, replace(settings, history=instance))
+        raise
     if isinstance(policy, str):
         name, made = policy, named_policy(instance.problem, policy, settings)
     else:

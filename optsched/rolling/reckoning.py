@@ -91,7 +91,7 @@ def capacity_left(snapshot: Slotted[J], law: Law, told: Floats) -> Floats:
 def reckoned(
     family: Family[I, J, S_co], snapshot: I, law: Law, left: Floats, jobs: Sequence[J], told: Bools
 ) -> TimeIndexedProblem:
-    """Options of jobs on the capacity `left`, worth what they earn in the mean, by the law of those that were `told`, shape (J,).
+    """Options of jobs on the capacity `left`, worth what they earn in the mean, by the law of those that were `told`, (J,).
 
     A job that is still running in the end earns nothing.
     """

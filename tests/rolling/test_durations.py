@@ -10,11 +10,12 @@ from optsched.instances.allocation import AllocationInstance
 from optsched.instances.events import laid_over
 from optsched.instances.generators import andreas
 from optsched.instances.generators.events import draw_events
-from optsched.rolling.allocation.durations import size, survival
+from optsched.rolling.allocation.durations import size
 from optsched.rolling.allocation.holding import going_on
 from optsched.rolling.allocation.match_running import match_running_nodes
 from optsched.rolling.allocation.outlook import Outlook
 from optsched.rolling.allocation.simulator import AllocationSimulator
+from optsched.rolling.law import Law, survival
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 
 
@@ -87,6 +88,29 @@ def test_who_has_run_for_longer_than_most_takes_as_long_as_the_longest() -> None
     assert np.nanmin(now[1] / before[1]) == pytest.approx(2.25, rel=0.01)
     assert ahead.told[:, 0] == pytest.approx(np.ones(50))
     assert set(np.round(2.25 / ahead.told[:, 1], 1)) == {0.5, 4.0}
+    assert set(np.round(2.25 / ahead.told[:, 2:].ravel(), 1)) == {
+        0.5,
+        1.0,
+        4.0,
+    }  # who is to come likewise, or as told after all
+
+
+@pytest.mark.parametrize("until", [4.0, 1.0])
+@pytest.mark.parametrize(("sigma", "tau"), [(0.5, 1.0), (1.0, 0.5)])
+def test_who_has_not_ended_says_how_far_to_believe_what_is_told(sigma: float, tau: float, until: float) -> None:
+    """Long jobs that have ended early are those that were shorter than told: they alone make what is told look worthless."""
+    rng, slopes, naive = np.random.default_rng(0), [], []
+    for _ in range(20):
+        takes = np.exp(tau * rng.standard_normal(100))
+        told, began = takes * np.exp(sigma * rng.standard_normal(100)), until * rng.random(100)
+        ended = began + takes <= until
+        sizes, took, going = np.log(told[ended]), (takes / told)[ended], ~ended
+        passed = (until - began[going]) / told[going]
+        slopes.append(Law.learned(sizes, took, np.log(told[going]), passed).slope)
+        naive.append(Law.learned(sizes, took, np.log(told[going]), np.zeros(going.sum())).slope)
+    share = tau**2 / (tau**2 + sigma**2)  # of the variance of what is told
+    assert np.mean(slopes) == pytest.approx(share, abs=0.08)
+    assert abs(np.mean(slopes) - share) < abs(np.mean(naive) - share) + 0.02
 
 
 def test_jobs_that_are_told_anything_are_taken_for_alike() -> None:
@@ -94,8 +118,9 @@ def test_jobs_that_are_told_anything_are_taken_for_alike() -> None:
     instance = andreas(1, 3, jobs=6).model_copy(update={"now_s": 1e6})
     sizes = np.linspace(2, 14, 400)
     outlook = taught(instance, [(float(size), float(np.exp(8.0 - size))) for size in sizes], {})
-    law = outlook.durations.law(instance, outlook.came)
-    assert law is not None
+    known = outlook.durations.known(instance, outlook.came)
+    assert known is not None
+    law = known.law
     assert law.slope < 0.02
     told = np.array([size(job) for job in instance.jobs])
     assert np.ptp(np.log(law.fair(told)) + told) < 0.02 * np.ptp(told) + 1e-9

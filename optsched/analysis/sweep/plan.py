@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, NonNegativeInt, model_validator
 
 from optsched.analysis.sweep.trial import Identity, Trial
 from optsched.errors import OptschedError
@@ -17,6 +17,7 @@ from optsched.files import read_toml
 from optsched.instances.base import Data, refuse
 from optsched.instances.files import validated
 from optsched.quantities import read_seconds, read_seeds
+from optsched.stop import Stop
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -43,8 +44,8 @@ def _seeds(value: object) -> object:
     return list(_read(read_seeds, value)) if isinstance(value, str) else _several(value)
 
 
-def _duration(value: str | float | None) -> str | float | None:
-    _read(read_seconds, value)
+def _limit(value: str | float | None) -> str | float | None:
+    _read(lambda written: Stop(read_seconds(written)), value)
     return value
 
 
@@ -133,8 +134,8 @@ class Plan(Data):
     instances: list[Source] = Field(min_length=1)
     methods: list[Annotated[MethodSpec, BeforeValidator(_named)]] = Field(default_factory=list)
     policies: list[Annotated[PolicySpec, BeforeValidator(_named)]] = Field(default_factory=list)
-    seeds: Annotated[list[int], BeforeValidator(_seeds)] = Field(default_factory=lambda: [0])
-    time_limit: Annotated[str | float | None, AfterValidator(_duration)] = "60s"
+    seeds: Annotated[list[NonNegativeInt], BeforeValidator(_seeds)] = Field(default_factory=lambda: [0])
+    time_limit: Annotated[str | float | None, AfterValidator(_limit)] = "60s"
 
     @model_validator(mode="after")
     def _runs_something(self) -> Plan:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "optsched-sweep/1"
 HEAD = b"SQLite format 3\0"
 WAIT_S = 30.0  # for another driver's transaction
+RESCUE = "name another --store, where the sweep begins anew; `sqlite3 FILE .recover` shows what can still be read"
 DEAD_S = 30.0  # without a sign of life
 SCHEMA = """
 create table if not exists about (format text);
@@ -81,6 +82,8 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
+            if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):
+                raise InputError(self.path, "", f"is damaged ({error}): {RESCUE}") from error
             why = "is the disk full? " if "full" in str(error) or "I/O" in str(error) else ""
             raise OptschedError(f"{self.path}: {error}; {why}all rows so far are kept, and the same command goes on") from error
 
@@ -180,7 +183,10 @@ class Store:
         words = ("key", "sha256", "recipe", "instance", "kind", "name", "options", "seed", "time_limit_s", "version", "status")
         with self._told():
             found = self.db.execute(f"select {', '.join(words)}, told from rows order by rowid").fetchall()
-        return [json.loads(row[-1]) | dict(zip(words, row[:-1], strict=True)) for row in found]
+        try:
+            return [json.loads(row[-1]) | dict(zip(words, row[:-1], strict=True)) for row in found]
+        except (TypeError, ValueError) as error:
+            raise InputError(self.path, "", f"is damaged (a row is no JSON: {error}): {RESCUE}") from None
 
     def table(self, keys: Container[str] | None = None) -> pd.DataFrame:
         """The rows of methods and policies as `compare` has them, each against the best bound of its instance.

@@ -115,7 +115,7 @@ class Columns:
                 self.assumed.append(
                     "The trace's seconds count from the midnight before its first submission; dates without a zone are UTC."
                 )
-        elif dated != (self._midnight > 0):
+        elif np.isfinite(stamps).any() and dated != (self._midnight > 0):  # of no readable cell each line is told
             raise OptschedError(
                 f"{self.table.path}: {column} ({name}) and {self.mapping['submit']} (submit) are not on the same clock: "
                 "dates in both, or numbers in both"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.errors import InputError, OptschedError
+from optsched.errors import InputError, OptschedError, RecordError
 from optsched.instances.base import Floats
 from optsched.instances.day_ahead import Campus, Cluster, DayAheadInstance
 from optsched.instances.readers.table import Table, read_csv, told
@@ -88,7 +88,10 @@ def read_day_ahead(
         rows = rows[np.argsort(hour[rows], kind="stable")]
         _complete(table, name, hour[rows], len(set(hour[good].tolist())))
         place = "campus" if campus is None else str(campus[rows[0]])
-        clusters.append(_cluster(str(name), place, {n: column[rows] for n, column in numbers.items()}, share))
+        try:
+            clusters.append(_cluster(str(name), place, {n: column[rows] for n, column in numbers.items()}, share))
+        except RecordError as error:
+            raise InputError(path, f"cluster {name}", f"{error.place}: {error.problem}") from None
     assumed = [sentence.format(share=share) for name, sentence in ASSUMED.items() if name not in mapping]
     assumed.append(f"The 97th percentile of the errors of reservations is {ERROR:g}.")
     assumed.append(
