@@ -97,7 +97,7 @@ def reckoned(
     """
     horizon = family.slotted(snapshot).horizon
     says = np.array([job.duration for job in jobs], dtype=float)
-    fair = np.where(told, says * law.fair(np.log(says)), says)
+    fair = says * law.fair(np.log(says))
     mean = np.where(told, np.maximum(1.0, np.rint(fair * law.expected_begun)), says)
     room = np.maximum(says, horizon - np.array([job.submitted for job in jobs], dtype=float))
     lasts = np.minimum(mean, room).astype(np.int64)

@@ -310,3 +310,10 @@ def test_numbers_beyond_all_measure_say_what_is_the_most(tmp_path: Path) -> None
         run("import", "csv", *words, "--map", "cores=cpus")
     )
     assert "job 'line3' of 1e+09 s may be run until then" in one_line(run("import", "csv", *words))
+
+
+def test_a_column_that_is_empty_is_no_clock(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,submit,dur,due\na,0,600,\nb,300,900,\n")
+    words = ["--map", "submit=submit", "--map", "duration=dur", "--map", "due=due", "-o", tmp_path / "x.json"]
+    said = one_line(run("import", "csv", tmp_path / "t.csv", "--to", "deferrable", *words))
+    assert "t.csv: line 2, due: is '', expected a date and time" in said

@@ -120,7 +120,8 @@ def test_options_are_worth_what_they_earn_in_the_mean() -> None:
     program = reckoned(PRICING, snapshot, HALF, left, snapshot.jobs, np.ones(1, dtype=bool))
     assert program.duration.tolist() == [3]
     assert program.value.tolist() == [3.0, 3.0, 3.0, 3.0, 3.0, 1.5]
-    known = reckoned(PRICING, snapshot, HALF, left, snapshot.jobs, np.zeros(1, dtype=bool))
+    doubted = Law(HALF.times, HALF.share, 1.0, 0.0)  # whatever is told, jobs take e slots or twice that
+    known = reckoned(PRICING, snapshot, doubted, left, snapshot.jobs, np.zeros(1, dtype=bool))
     assert (known.duration.tolist(), known.value.tolist()) == ([2], [2.0] * 7)
 
 

@@ -297,6 +297,18 @@ def test_a_store_is_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_a_damaged_store_says_so(tmp_path: Path) -> None:
+    """And promises nothing."""
+    store = Store(tmp_path / "p.sqlite")
+    store.db.execute("insert into rows values ('k', '', '', '', 'offline', 'greedy', '{}', 0, 1.0, '', 'done', '{')")
+    with pytest.raises(InputError, match=r"is damaged \(a row is no JSON.*name another --store"):
+        store.rows()
+    store.db.execute("drop table claims")
+    with pytest.raises(InputError, match=r"is damaged \(no such table: claims\)"):
+        store.claim([Trial("", "", "offline", "greedy", {}, 0, 1.0)])
+    store.db.close()
+
+
 SEEDED = 'recipe = "generate osdec --seed {seed}"'
 
 
@@ -308,6 +320,8 @@ SEEDED = 'recipe = "generate osdec --seed {seed}"'
         ('method = ["greedy"]\n[[instances]]\nrecipe = "generate osdec"', "did you mean methods"),
         ('seeds = "5-2"\n[[instances]]\nrecipe = "generate osdec"', "seeds are whole numbers"),
         (f'methods = ["greedy"]\n[[instances]]\n{SEEDED}\nseed = "5-2"', r"instances\[0\].*seed: seeds are whole numbers"),
+        (f'methods = ["greedy"]\ntime_limit = -3\n[[instances]]\n{SEEDED}\nseed = 1', "time_limit: .*must be a positive"),
+        (f'methods = ["greedy"]\nseeds = [0, -1]\n[[instances]]\n{SEEDED}\nseed = 1', r"seeds\[1\]"),
         (f'methods = ["greedy"]\ntime_limit = "nan"\n[[instances]]\n{SEEDED}\nseed = 1', "time_limit: .*is no duration"),
     ],
 )
