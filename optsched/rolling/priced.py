@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
 from optsched.rolling.reckoning import Durations, as_told, capacity_left, reckoned
-from optsched.rolling.slotted import Slotted, SlottedJob
+from optsched.rolling.slotted import Slotted, SlottedJob, itself
 from optsched.schedules.base import S
 
 SCENARIOS = 6  # futures at least
@@ -116,6 +117,8 @@ class Memory(Data):
     came: tuple[tuple[int, dict[str, object]], ...]
     late: NonNegativeInt = 0
     ended: tuple[tuple[int, int], ...] = ()
+    waits: tuple[str, ...] = ()
+    lost: NonNegativeInt = 0
 
 
 Hour = tuple[int, bool, list[tuple[int, J]]]  # its first slot, whether it is of other days, and (slots after that, job)
@@ -173,29 +176,36 @@ class BidPricePolicy(Generic[I, S, J]):
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
         self.durations = Durations()
+        self.waits: set[str] = set()  # who was left waiting by the last decision
+        self.lost = 0  # how often runs have been ended by something else
         self.late = 0
 
     def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
+        lasts = self._lasting(known)
         self._observe(known)
         law = self.durations.law(known)
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every:
-            self._price(snapshot, known, law)
+            self._price(snapshot, known, law, lasts)
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
         told, schedule = self.pricing.options(snapshot)
         program = told if law is None else self._reckoned(snapshot, law, known.jobs, np.ones(len(known.jobs), dtype=bool))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
+        program = lasts(program)
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
         plan = serial_sgs(kept, densest_first(kept))
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
-        return schedule(worth[plan] if law is None else as_told(told, program, worth[plan]))
+        chosen = worth[plan] if law is None else as_told(told, program, worth[plan])
+        begun = {known.jobs[j].id for j in told.job[chosen[told.start[chosen] == 0]].tolist()}
+        self.waits = {job.id for job in known.jobs} - begun
+        return schedule(chosen)
 
     def hurry(self) -> None:
         """Prices of fewer futures from now on."""
@@ -244,6 +254,8 @@ class BidPricePolicy(Generic[I, S, J]):
             came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
             late=self.late,
             ended=tuple(self.durations.ended),
+            waits=tuple(sorted(self.waits)),
+            lost=self.lost,
         ).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
@@ -253,6 +265,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
         self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.late, self.durations = kept.late, Durations(kept.ended)
+        self.waits, self.lost = set(kept.waits), kept.lost
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
@@ -263,7 +276,15 @@ class BidPricePolicy(Generic[I, S, J]):
         left = capacity_left(self.pricing.slotted(snapshot), law, self.pricing.options(snapshot)[0].capacity)
         return reckoned(self.pricing, snapshot, law, left, jobs, told)
 
-    def _price(self, snapshot: I, known: Slotted[J], law: Law | None) -> None:
+    def _lasting(self, known: Slotted[J]) -> Callable[[TimeIndexedProblem], TimeIndexedProblem]:
+        """Options worth what they earn in the mean where sites fail: as often as runs have been ended until now."""
+        self.lost += any(job.id in self.seen and job.id not in self.waits for job in known.jobs)
+        rate = self.lost / max(1, (known.now - self.first) * len(known.places))
+        return partial(_surviving, rate) if rate else itself
+
+    def _price(
+        self, snapshot: I, known: Slotted[J], law: Law | None, lasts: Callable[[TimeIndexedProblem], TimeIndexedProblem]
+    ) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
@@ -290,6 +311,7 @@ class BidPricePolicy(Generic[I, S, J]):
             program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
         else:
             program = self._reckoned(snapshot, law, jobs, np.array(guessed))
+        program = lasts(program)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
@@ -308,6 +330,12 @@ class BidPricePolicy(Generic[I, S, J]):
         if not use.doubt:
             return use.share
         return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
+
+
+def _surviving(rate: float, program: TimeIndexedProblem) -> TimeIndexedProblem:
+    """With so many ends a slot a run that is `duration` long is whole with probability exp(-rate * duration)."""
+    whole = np.exp(-rate * program.duration)[program.job]
+    return replace(program, value=np.where(program.value > 0, program.value * whole, program.value))
 
 
 def _nth(ranges: list[range], n: int) -> int:
