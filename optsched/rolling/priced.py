@@ -333,9 +333,12 @@ class BidPricePolicy(Generic[I, S, J]):
 
 
 def _surviving(rate: float, program: TimeIndexedProblem) -> TimeIndexedProblem:
-    """With so many ends a slot a run that is `duration` long is whole with probability exp(-rate * duration)."""
-    whole = np.exp(-rate * program.duration)[program.job]
-    return replace(program, value=np.where(program.value > 0, program.value * whole, program.value))
+    """Runs end so often a slot: one is whole with probability exp(-rate * duration), or begins once more while it still may."""
+    _, after = program.spans
+    lasts = program.duration[program.job]
+    again = 1.0 - np.exp(-rate * np.minimum(lasts, after[program.job] - lasts - program.start))
+    chance = np.exp(-rate * lasts) * (1.0 + again)
+    return replace(program, value=np.where(program.value > 0, program.value * chance, program.value))
 
 
 def _nth(ranges: list[range], n: int) -> int:
