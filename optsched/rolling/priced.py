@@ -273,8 +273,7 @@ class BidPricePolicy(Generic[I, S, J]):
             self._add(slot, recalled(self.pricing.job, job))
 
     def _reckoned(self, snapshot: I, law: Law, jobs: Sequence[J], told: Bools) -> TimeIndexedProblem:
-        shown, _ = self.pricing.options(snapshot)
-        left = capacity_left(self.pricing.slotted(snapshot), law, shown.capacity, shown.overload_price)
+        left = capacity_left(self.pricing.slotted(snapshot), law, self.pricing.options(snapshot)[0].capacity)
         return reckoned(self.pricing, snapshot, law, left, jobs, told)
 
     def _lasting(self, known: Slotted[J]) -> Callable[[TimeIndexedProblem], TimeIndexedProblem]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.base import Bools, Floats, I, Ints
@@ -62,12 +61,12 @@ class Durations:
         return Law.learned(np.log(told), took / told, np.log(firsts), passed)
 
 
-def expected_load(snapshot: Slotted[J], law: Law, deviations: float = 0.0) -> Floats:
-    """Units that what runs takes by place and slot from now on: the mean and so many standard deviations, shape (P, T)."""
+def expected_load(snapshot: Slotted[J], law: Law) -> Floats:
+    """Units that what runs takes in the mean by place and slot from now on, shape (P, T)."""
     index = {name: n for n, name in enumerate(snapshot.places)}
-    mean, variance = np.zeros((2, len(index), snapshot.horizon))
+    found = np.zeros((len(index), snapshot.horizon))
     if not snapshot.running:
-        return mean
+        return found
     place, units, told, took, until = np.array(
         [(index[r.place], r.units, r.told, r.took, corrected(r.told, r.took)) for r in snapshot.running], dtype=float
     ).T
@@ -77,25 +76,14 @@ def expected_load(snapshot: Slotted[J], law: Law, deviations: float = 0.0) -> Fl
     runs = np.where(there, law.longer(at / fair[:, None]), law.longer(at / fair[:, None]) - law.beyond)
     still = runs[:, :1]
     share = np.where(still > NONE, runs / np.maximum(still, NONE), there)
-    np.add.at(mean, place.astype(np.int64), units[:, None] * share)
-    np.add.at(variance, place.astype(np.int64), np.square(units)[:, None] * share * (1.0 - share))
-    return mean + deviations * np.sqrt(np.maximum(0.0, variance))
+    np.add.at(found, place.astype(np.int64), units[:, None] * share)
+    return found
 
 
-def capacity_left(snapshot: Slotted[J], law: Law, told: Floats, overload_price: float | None) -> Floats:
-    """Capacity that what runs probably leaves by place and slot, shape (P, T).
-
-    In the mean where capacity is hard. Where overload has a price a unit of it is given away as far as it costs less in the
-    mean than the unit that its use is worth (a newsvendor's quantile, of a normal law).
-
-    Parameters
-    ----------
-    told
-        What it leaves if all ends as told.
-    """
+def capacity_left(snapshot: Slotted[J], law: Law, told: Floats) -> Floats:
+    """Capacity that what runs leaves in the mean by place and slot, shape (P, T), `told` what it leaves if all ends as told."""
     ends = told_load(snapshot.running, snapshot.places, snapshot.horizon)
-    deviations = 0.0 if overload_price is None else max(0.0, float(ndtri(overload_price / (1.0 + overload_price))))
-    left = np.maximum(0.0, told + ends - expected_load(snapshot, law, deviations))
+    left = np.maximum(0.0, told + ends - expected_load(snapshot, law))
     shut = ~told.any(axis=1, keepdims=True)  # nothing starts there, whoever ends
     return np.where(shut, np.minimum(told, left), left)
 
