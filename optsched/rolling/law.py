@@ -122,9 +122,9 @@ def survival(ended: Floats, weights: Floats, running: Floats) -> tuple[Floats, F
 def _slope(sizes: Floats, surprises: Floats, going: Floats, until: Floats) -> float:
     """How much longer jobs are that are told to be longer, in logarithms: least squares about 1, and drawn towards it.
 
-    Those that have not ended count for what they can be expected to take (a Tobit regression by expectation and maximisation:
-    M. Aitkin, A note on the regression analysis of censored data, Technometrics 23(2), 1981): long jobs that have ended by now
-    are those that were shorter than told.
+    Those that have not ended count for what they can be expected to take: long jobs that have ended by now are those that were
+    shorter than told. A regression with censored observations (J. Tobin, Econometrica 26(1), 1958) by expectation and
+    maximisation (A. P. Dempster, N. M. Laird, D. B. Rubin, JRSS B 39(1), 1977).
 
     Parameters
     ----------
