@@ -13,7 +13,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -27,8 +26,8 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
-from optsched.rolling.reckoning import Durations, as_told, capacity_left, reckoned
-from optsched.rolling.slotted import Slotted, SlottedJob, itself
+from optsched.rolling.reckoning import Durations, Endings, as_told, capacity_left, reckoned, surviving
+from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
 SCENARIOS = 6  # futures at least
@@ -176,26 +175,24 @@ class BidPricePolicy(Generic[I, S, J]):
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
         self.durations = Durations()
-        self.waits: set[str] = set()  # who was left waiting by the last decision
-        self.lost = 0  # how often runs have been ended by something else
+        self.endings = Endings()
         self.late = 0
 
     def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
-        lasts = self._lasting(known)
+        self.endings.observe(known, self.seen)
         self._observe(known)
         law = self.durations.law(known)
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every:
-            self._price(snapshot, known, law, lasts)
+            self._price(snapshot, known, law)
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
         told, schedule = self.pricing.options(snapshot)
-        program = told if law is None else self._reckoned(snapshot, law, known.jobs, np.ones(len(known.jobs), dtype=bool))
+        program = self._program(snapshot, law, known.jobs, [True] * len(known.jobs))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
-        program = lasts(program)
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
@@ -203,8 +200,7 @@ class BidPricePolicy(Generic[I, S, J]):
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         chosen = worth[plan] if law is None else as_told(told, program, worth[plan])
-        begun = {known.jobs[j].id for j in told.job[chosen[told.start[chosen] == 0]].tolist()}
-        self.waits = {job.id for job in known.jobs} - begun
+        self.endings.decided(known, told.job[chosen[told.start[chosen] == 0]])
         return schedule(chosen)
 
     def hurry(self) -> None:
@@ -254,8 +250,8 @@ class BidPricePolicy(Generic[I, S, J]):
             came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
             late=self.late,
             ended=tuple(self.durations.ended),
-            waits=tuple(sorted(self.waits)),
-            lost=self.lost,
+            waits=tuple(sorted(self.endings.waits)),
+            lost=self.endings.count,
         ).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
@@ -265,26 +261,26 @@ class BidPricePolicy(Generic[I, S, J]):
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
         self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.late, self.durations = kept.late, Durations(kept.ended)
-        self.waits, self.lost = set(kept.waits), kept.lost
+        self.endings = Endings(kept.waits, kept.lost)
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
         for slot, job in kept.came:
             self._add(slot, recalled(self.pricing.job, job))
 
-    def _reckoned(self, snapshot: I, law: Law, jobs: Sequence[J], told: Bools) -> TimeIndexedProblem:
-        left = capacity_left(self.pricing.slotted(snapshot), law, self.pricing.options(snapshot)[0].capacity)
-        return reckoned(self.pricing, snapshot, law, left, jobs, told)
+    def _program(self, snapshot: I, law: Law | None, jobs: Sequence[J], told: Sequence[bool]) -> TimeIndexedProblem:
+        """Options of jobs, worth what they earn in the mean by what has been seen; who was `told` may take longer."""
+        known, (shown, _) = self.pricing.slotted(snapshot), self.pricing.options(snapshot)
+        if law is not None:
+            left = capacity_left(known, law, shown.capacity)
+            program = reckoned(self.pricing, snapshot, law, left, jobs, np.array(told, dtype=bool))
+        elif jobs is known.jobs:
+            program = shown
+        else:
+            program, _ = self.pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
+        return surviving(self.endings.rate(known, self.first), program)
 
-    def _lasting(self, known: Slotted[J]) -> Callable[[TimeIndexedProblem], TimeIndexedProblem]:
-        """Options worth what they earn in the mean where sites fail: as often as runs have been ended until now."""
-        self.lost += any(job.id in self.seen and job.id not in self.waits for job in known.jobs)
-        rate = self.lost / max(1, (known.now - self.first) * len(known.places))
-        return partial(_surviving, rate) if rate else itself
-
-    def _price(
-        self, snapshot: I, known: Slotted[J], law: Law | None, lasts: Callable[[TimeIndexedProblem], TimeIndexedProblem]
-    ) -> None:
+    def _price(self, snapshot: I, known: Slotted[J], law: Law | None) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
@@ -307,11 +303,7 @@ class BidPricePolicy(Generic[I, S, J]):
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
-        if law is None:
-            program, _ = pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
-        else:
-            program = self._reckoned(snapshot, law, jobs, np.array(guessed))
-        program = lasts(program)
+        program = self._program(snapshot, law, jobs, guessed)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)
@@ -330,15 +322,6 @@ class BidPricePolicy(Generic[I, S, J]):
         if not use.doubt:
             return use.share
         return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
-
-
-def _surviving(rate: float, program: TimeIndexedProblem) -> TimeIndexedProblem:
-    """Runs end so often a slot: one is whole with probability exp(-rate * duration), or begins once more while it still may."""
-    _, after = program.spans
-    lasts = program.duration[program.job]
-    again = 1.0 - np.exp(-rate * np.minimum(lasts, after[program.job] - lasts - program.start))
-    chance = np.exp(-rate * lasts) * (1.0 + again)
-    return replace(program, value=np.where(program.value > 0, program.value * chance, program.value))
 
 
 def _nth(ranges: list[range], n: int) -> int:

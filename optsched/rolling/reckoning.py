@@ -1,8 +1,8 @@
-"""What is to be reckoned with in slots, where durations are estimates: how long jobs take, and who will have ended."""
+"""What is to be reckoned with in slots where durations are estimates and sites fail: how long jobs take, who has ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -59,6 +59,43 @@ class Durations:
         firsts = np.append(running[:, 0], waiting)
         passed = np.append(running[:, 1], np.zeros(len(waiting))) / firsts
         return Law.learned(np.log(told), took / told, np.log(firsts), passed)
+
+
+class Endings:
+    """How often runs have been ended by something else: whoever waits again had one of them.
+
+    Attributes
+    ----------
+    waits
+        Who was left waiting by the last decision.
+    count
+        Moments at which runs were found to have been ended.
+    """
+
+    def __init__(self, waits: Iterable[str] = (), count: int = 0) -> None:
+        self.waits, self.count = set(waits), count
+
+    def observe(self, snapshot: Slotted[J], came: Container[str]) -> None:
+        """Look for whom has come before, and was not left waiting."""
+        self.count += any(job.id in came and job.id not in self.waits for job in snapshot.jobs)
+
+    def decided(self, snapshot: Slotted[J], begun: Ints) -> None:
+        """Who has `begun` (indices) waits no more."""
+        self.waits = {job.id for job in snapshot.jobs} - {snapshot.jobs[j].id for j in begun.tolist()}
+
+    def rate(self, snapshot: Slotted[J], since: int) -> float:
+        """Ends a slot and place, from a slot of the replay until now."""
+        return self.count / max(1, (snapshot.now - since) * len(snapshot.places))
+
+
+def surviving(rate: float, program: TimeIndexedProblem) -> TimeIndexedProblem:
+    """With so many ends a slot a run is whole with probability exp(-rate * duration), or begins once more while it may."""
+    if not rate:
+        return program
+    (_, after), lasts = program.spans, program.duration[program.job]
+    again = 1.0 - np.exp(-rate * np.minimum(lasts, after[program.job] - lasts - program.start))
+    chance = np.exp(-rate * lasts) * (1.0 + again)
+    return replace(program, value=np.where(program.value > 0, program.value * chance, program.value))
 
 
 def expected_load(snapshot: Slotted[J], law: Law) -> Floats:

@@ -22,8 +22,8 @@ from optsched.rolling.geo.policies import PRICING as GEO
 from optsched.rolling.geo.simulator import GeoSimulator
 from optsched.rolling.law import Law
 from optsched.rolling.policy import Settings
-from optsched.rolling.priced import BidPricePolicy, _surviving
-from optsched.rolling.reckoning import Durations, as_told, capacity_left, expected_load, reckoned
+from optsched.rolling.priced import BidPricePolicy
+from optsched.rolling.reckoning import Durations, as_told, capacity_left, expected_load, reckoned, surviving
 from optsched.rolling.slots import SlotSimulator
 from tests.oracle import tiny
 
@@ -171,7 +171,7 @@ def test_estimates_that_hold_change_nothing() -> None:
 @pytest.mark.parametrize("family", ["geo", "deferrable"])
 def test_what_has_been_learnt_is_remembered(family: str) -> None:
     """Half of a replay, a state as JSON, and the other half: as if nobody had stopped."""
-    simulator = simulators(3, days=0.4)[family == "deferrable"]
+    simulator = simulators(3, days=0.5)[family == "deferrable"]
     pricing: Any = GEO if family == "geo" else PRICING
     policy, other = BidPricePolicy(pricing, Settings()), BidPricePolicy(pricing, Settings())
     policy.reset(1)
@@ -191,7 +191,7 @@ def test_what_has_been_learnt_is_remembered(family: str) -> None:
 def test_runs_that_may_be_ended_by_hand() -> None:
     """An end every two slots: a run of one slot lasts with exp(-1/2); at the first of two starts it may begin once more."""
     job = few().jobs[0].model_copy(update={"duration": 1, "latest": 1})
-    program = _surviving(0.5, PRICING.options(few(jobs=(job,)))[0])
+    program = surviving(0.5, PRICING.options(few(jobs=(job,)))[0])
     whole = np.exp(-0.5)
     assert program.start.tolist() == [0, 1]
     assert program.value == pytest.approx([whole * (2 - np.exp(-0.5)), whole])
@@ -208,5 +208,5 @@ def test_whoever_waits_again_has_been_ended() -> None:
         while (snapshot := simulator.snapshot()) is not None:
             simulator.apply(policy.decide(snapshot))
         moments = {slot for _, slot in simulator.cut}
-        assert least <= policy.lost <= len(moments) <= most
-        assert (policy.lost > 0) == (len(moments) > 0)
+        assert least <= policy.endings.count <= len(moments) <= most
+        assert (policy.endings.count > 0) == (len(moments) > 0)
