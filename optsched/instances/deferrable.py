@@ -121,6 +121,8 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     running, ended
         In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The
         capacity is what the former leave; no method reads them.
+    cut
+        In a snapshot of a replay: runs that something else has ended since the last decision.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
@@ -137,6 +139,7 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
     events: Events | None = None
     running: tuple[Run, ...] = ()
     ended: tuple[Run, ...] = ()
+    cut: tuple[Run, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> DeferrableInstance:

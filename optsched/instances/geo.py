@@ -176,6 +176,8 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     running, ended
         In a snapshot of a replay whose durations are estimates: what runs, and what has ended since the last decision. The
         capacity is what the former leave; no method reads them.
+    cut
+        In a snapshot of a replay: runs that something else has ended since the last decision.
     """
 
     sense: ClassVar[Literal["minimize", "maximize"]] = "maximize"
@@ -197,6 +199,7 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
     events: Events | None = None
     running: tuple[Run, ...] = ()
     ended: tuple[Run, ...] = ()
+    cut: tuple[Run, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> GeoInstance:
@@ -229,7 +232,7 @@ class GeoInstance(Instance["GeoSchedule", "GeoSchedule"]):
                 refuse(f"jobs[{j}].bound_for", f"is its source, {job.source!r}")
             if job.bound_for is None and job.arrives:
                 refuse(f"jobs[{j}].arrives", "is given without bound_for")
-        for field in ("running", "ended"):
+        for field in ("running", "ended", "cut"):
             for i, run in enumerate(getattr(self, field)):
                 if run.place not in self.site_index:
                     refuse(f"{field}[{i}].place", f"unknown site {run.place!r}, known: {known}")

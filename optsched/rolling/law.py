@@ -8,7 +8,7 @@ whose distribution is that of E. L. Kaplan and P. Meier, Nonparametric Estimatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -67,6 +67,13 @@ class Law:
     def beyond(self) -> float:
         """The share of jobs that take longer than anybody knows."""
         return max(0.0, 1.0 - float(self.share.sum()))
+
+    def closed(self, longest: float) -> Law:
+        """The same, but that whoever takes longer than anybody knows takes twice the longest time known of."""
+        if self.beyond <= NONE:
+            return self
+        last = 2.0 * max(longest, float(self.times[-1]))
+        return replace(self, times=np.append(self.times, last), share=np.append(self.share, self.beyond))
 
     def first(self, passed: Floats) -> Ints:
         """Of jobs that have run for so long, the first of the longer times."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, get_args, runtime_checkable
 
@@ -75,17 +75,12 @@ def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: 
         No such policy, or a setting that it does not take or that does not fit the instance.
     """
     settings = settings or Settings()
-    try:
-        _fitting_history(instance, settings.history)
-    except OptschedError:
-        if isinstance(policy, str):  # whoever takes none says so first
-            named_policy(instance.problem, policy, replace(settings, history=instance))
-        raise
     if isinstance(policy, str):
-        name, made = policy, named_policy(instance.problem, policy, settings)
+        name, made = policy, named_policy(instance.problem, policy, settings)  # whoever takes no history says so first
     else:
         name = str(getattr(policy, "__name__", type(policy).__name__))
         made = foreign_policy(instance.problem, name, policy, settings)
+    _fitting_history(instance, settings.history)
     if settings.window_s is not None and (cut := online_of(instance.problem).truncate_window) is not None:
         cut(instance, settings.window_s)  # refuses a window that no decision could have
     return Prepared(made, name, settings)

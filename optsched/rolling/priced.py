@@ -26,7 +26,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
-from optsched.rolling.reckoning import Durations, Endings, as_told, capacity_left, reckoned, surviving
+from optsched.rolling.reckoning import Experience, as_told, capacity_left, done_in_time, likely_durations, survival_of
 from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
@@ -81,7 +81,9 @@ class BidPricing(Generic[I, S, J]):
     resubmit
         What changes in a job that is submitted in another slot.
     expecting
-        A snapshot with other jobs, and other capacity, shape (P, T).
+        An instance with other capacity, shape (P, T), and durations, shape (J,).
+    forfeit
+        What each option of an instance loses of its value if something ends the run, shape (n,).
     most_scenarios
         Futures that are drawn where they have few jobs.
     without_history, with_history
@@ -93,7 +95,8 @@ class BidPricing(Generic[I, S, J]):
     slotted: Callable[[I], Slotted[J]]
     options: Callable[[I], tuple[TimeIndexedProblem, Callable[[Ints], S]]]
     resubmit: Callable[[J, int], dict[str, object]]
-    expecting: Callable[[I, Sequence[J], Floats], I]
+    expecting: Callable[[I, Floats, Ints], I]
+    forfeit: Callable[[I, TimeIndexedProblem], Floats]
     most_scenarios: int
     without_history: PriceUse
     with_history: PriceUse
@@ -116,8 +119,9 @@ class Memory(Data):
     came: tuple[tuple[int, dict[str, object]], ...]
     late: NonNegativeInt = 0
     ended: tuple[tuple[int, int], ...] = ()
-    waits: tuple[str, ...] = ()
-    lost: NonNegativeInt = 0
+    cut: tuple[tuple[int, int], ...] = ()
+    failures: NonNegativeInt = 0
+    reckoned: tuple[bool, NonNegativeInt] = (False, 0)
 
 
 Hour = tuple[int, bool, list[tuple[int, J]]]  # its first slot, whether it is of other days, and (slots after that, job)
@@ -174,23 +178,25 @@ class BidPricePolicy(Generic[I, S, J]):
         self.expected = False  # whether the prices are also of jobs that have not come
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
-        self.durations = Durations()
-        self.endings = Endings()
+        self.experience = Experience()
+        self.reckoned = (False, 0)  # whether prices are of a law, and of how many failures
         self.late = 0
 
     def decide(self, snapshot: I) -> S:
         """The known jobs at today's prices, on what capacity is left."""
         known = self.pricing.slotted(snapshot)
-        self.endings.observe(known, self.seen)
         self._observe(known)
-        law = self.durations.law(known)
+        self.experience.observe(known)
+        law = self.experience.law(known)
+        reckoned = law is not None, self.experience.failures
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
-        if self.prices is None or known.now >= self.priced_at + every:
+        if self.prices is None or known.now >= self.priced_at + every or reckoned != self.reckoned:
             self._price(snapshot, known, law)
+            self.reckoned = reckoned
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
         told, schedule = self.pricing.options(snapshot)
-        program = self._program(snapshot, law, known.jobs, [True] * len(known.jobs))
+        program = self._program(snapshot, law, [True] * len(known.jobs))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
@@ -200,7 +206,6 @@ class BidPricePolicy(Generic[I, S, J]):
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         chosen = worth[plan] if law is None else as_told(told, program, worth[plan])
-        self.endings.decided(known, told.job[chosen[told.start[chosen] == 0]])
         return schedule(chosen)
 
     def hurry(self) -> None:
@@ -249,9 +254,10 @@ class BidPricePolicy(Generic[I, S, J]):
             seen=tuple(sorted(self.seen)),
             came=tuple((slot, job.model_dump(mode="json")) for slot, job in self.came),
             late=self.late,
-            ended=tuple(self.durations.ended),
-            waits=tuple(sorted(self.endings.waits)),
-            lost=self.endings.count,
+            ended=tuple(self.experience.ended),
+            cut=tuple(self.experience.cut),
+            failures=self.experience.failures,
+            reckoned=self.reckoned,
         ).model_dump(mode="json")
 
     def restore(self, state: object) -> None:
@@ -260,25 +266,29 @@ class BidPricePolicy(Generic[I, S, J]):
         self.rng.bit_generator.state = kept.rng
         self.prices = None if kept.prices is None else np.array(kept.prices, dtype=float)
         self.discount = self._counted(None) if kept.discount is None else kept.discount
-        self.late, self.durations = kept.late, Durations(kept.ended)
-        self.endings = Endings(kept.waits, kept.lost)
+        self.late, self.experience = kept.late, Experience(kept.ended, kept.cut, kept.failures)
+        self.reckoned = kept.reckoned
         self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
         if kept.stretch is not None:
             self._open(*kept.stretch)
         for slot, job in kept.came:
             self._add(slot, recalled(self.pricing.job, job))
 
-    def _program(self, snapshot: I, law: Law | None, jobs: Sequence[J], told: Sequence[bool]) -> TimeIndexedProblem:
-        """Options of jobs, worth what they earn in the mean by what has been seen; who was `told` may take longer."""
-        known, (shown, _) = self.pricing.slotted(snapshot), self.pricing.options(snapshot)
+    def _program(self, snapshot: I, law: Law | None, guessed: Sequence[bool]) -> TimeIndexedProblem:
+        """The options of a snapshot, worth what they earn in the mean by what has been seen, where durations are `guessed`."""
+        pricing, known = self.pricing, self.pricing.slotted(snapshot)
+        rate = self.experience.rate(known, self.first)
+        plain, _ = pricing.options(snapshot)
+        if law is None and not rate:
+            return plain
+        program, guesses = plain, np.array(guessed, dtype=bool)
         if law is not None:
-            left = capacity_left(known, law, shown.capacity)
-            program = reckoned(self.pricing, snapshot, law, left, jobs, np.array(told, dtype=bool))
-        elif jobs is known.jobs:
-            program = shown
-        else:
-            program, _ = self.pricing.options(snapshot.model_copy(update={"jobs": tuple(jobs)}))
-        return surviving(self.endings.rate(known, self.first), program)
+            left = capacity_left(known, law, plain.capacity)
+            snapshot = pricing.expecting(snapshot, left, likely_durations(plain, law, guesses))
+            program, _ = pricing.options(snapshot)
+        done = np.ones(len(program)) if law is None else done_in_time(plain, program, law, guesses)
+        chance = done * survival_of(program, rate)
+        return replace(program, value=program.value - (1.0 - chance) * pricing.forfeit(snapshot, program))
 
     def _price(self, snapshot: I, known: Slotted[J], law: Law | None) -> None:
         """The dual of known jobs and drawn futures, from the last prices."""
@@ -303,7 +313,7 @@ class BidPricePolicy(Generic[I, S, J]):
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
-        program = self._program(snapshot, law, jobs, guessed)
+        program = self._program(snapshot.model_copy(update={"jobs": tuple(jobs)}), law, guessed)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)

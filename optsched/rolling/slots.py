@@ -56,6 +56,7 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     cut : what a history says of the runs that events have ended, with the slot. gone : indices of the jobs that are cancelled.
     going : the slot in which each job that runs will have ended, by index, and as a heap in `calendar`.
     over : indices of the jobs that have come to their end since the last decision.
+    stopped : runs that something else has ended since then.
     """
 
     stalled: ClassVar[bool] = False
@@ -84,6 +85,7 @@ class SlotSimulator(ABC, Generic[I, S, E]):
         self.going: dict[int, int] = {}
         self.calendar: list[tuple[int, int]] = []
         self.over: list[int] = []
+        self.stopped: list[Run] = []
         self.disturbances = self.what_goes_wrong()
         self.now = int(self.submissions[0]) if len(self.submissions) else slotted.horizon
         first = self.disturbances.next(-1)
@@ -172,6 +174,8 @@ class SlotSimulator(ABC, Generic[I, S, E]):
 
     def _stop(self, job: int) -> int:
         """End a run before its end."""
+        if job not in self.gone:
+            self.stopped += self._runs([job])
         del self.going[job]
         place, start = self.begun.pop(job)
         self.load[place, self.now : start + int(self.slotted.columns.duration[job])] -= self.demand[job]
@@ -186,8 +190,9 @@ class SlotSimulator(ABC, Generic[I, S, E]):
 
     def runs(self, which: Iterable[int]) -> tuple[Run, ...]:
         """What a snapshot says of jobs that have begun; nothing where durations are known."""
-        if self.multiple is None:
-            return ()
+        return () if self.multiple is None else self._runs(which)
+
+    def _runs(self, which: Iterable[int]) -> tuple[Run, ...]:
         jobs, places, duration = self.slotted.jobs, self.slotted.places, self.slotted.columns.duration
         return tuple(
             Run.model_construct(
@@ -237,7 +242,7 @@ class SlotSimulator(ABC, Generic[I, S, E]):
     def apply(self, decision: S) -> list[Told]:
         """Start what is to start now, and go to the next event."""
         horizon = self.slotted.horizon
-        done, planned, self.over = [], [], []
+        done, planned, self.over, self.stopped = [], [], [], []
         for start in self.entries(decision):
             job = self.index[start.job]
             happened = self.carry_out(start, job)

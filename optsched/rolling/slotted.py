@@ -82,6 +82,10 @@ class Slotted(Protocol[J_co]):
         """In a snapshot: what has ended since the last decision, likewise."""
 
     @property
+    def cut(self) -> tuple[Run, ...]:
+        """In a snapshot: runs that something else has ended since the last decision."""
+
+    @property
     def slot_s(self) -> float:
         """Seconds of a slot."""
 

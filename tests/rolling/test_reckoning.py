@@ -23,7 +23,15 @@ from optsched.rolling.geo.simulator import GeoSimulator
 from optsched.rolling.law import Law
 from optsched.rolling.policy import Settings
 from optsched.rolling.priced import BidPricePolicy
-from optsched.rolling.reckoning import Durations, as_told, capacity_left, expected_load, reckoned, surviving
+from optsched.rolling.reckoning import (
+    Experience,
+    as_told,
+    capacity_left,
+    done_in_time,
+    expected_load,
+    likely_durations,
+    survival_of,
+)
 from optsched.rolling.slots import SlotSimulator
 from tests.oracle import tiny
 
@@ -65,8 +73,9 @@ def test_a_snapshot_tells_what_runs_and_what_has_ended(seed: int) -> None:
             going = {run.job: run for run in snapshot.running}
             over = [run.job for run in snapshot.ended]
             assert not going.keys() & set(over)
-            stopped = {start.job for start, _ in simulator.cut}
-            assert shown - going.keys() - set(over) <= stopped
+            cut = [run.job for run in snapshot.cut]
+            cancelled = {truth.jobs[j].id for j in simulator.gone}
+            assert shown - cancelled == (going.keys() | set(over) | set(cut)) - cancelled
             for run in (*snapshot.running, *snapshot.ended):
                 job = simulator.index[run.job]
                 assert run.told == simulator.expected[job]
@@ -80,7 +89,7 @@ def test_a_snapshot_tells_what_runs_and_what_has_ended(seed: int) -> None:
             ended += over
             decided = optsched.solve(snapshot, "greedy").schedule
             simulator.apply(decided)
-            shown = {truth.jobs[j].id for j in simulator.going} | {truth.jobs[j].id for j in simulator.over}
+            shown = {truth.jobs[j].id for j in (*simulator.going, *simulator.over)} | {run.job for run in simulator.stopped}
         assert len(ended) == len(set(ended)) > 1
 
 
@@ -97,39 +106,55 @@ def test_the_load_of_what_runs_by_hand() -> None:
     snapshot = few(running=runs((2, 1), (2, 3)))
     assert expected_load(snapshot, HALF)[0] == pytest.approx([2.0, 0.5, 0.5, 0, 0, 0, 0, 0])
     assert expected_load(few(running=runs((1, 3))), HALF)[0] == pytest.approx([1.0, 0, 0, 0, 0, 0, 0, 0])  # as it is corrected
-    doubted = Law(np.array([1.0]), np.array([0.5]), 0.0, 1.0)  # half of them take longer than anybody has seen
-    assert expected_load(few(running=runs((2, 1))), doubted)[0] == pytest.approx([1.0, 0, 0, 0, 0, 0, 0, 0])
-    assert expected_load(few(running=runs((2, 2))), doubted)[0] == pytest.approx([1.0, 1.0, 0, 0, 0, 0, 0, 0])
+    seven = few(running=(*runs((2, 1), (2, 1)), *runs((2, 1))))
+    assert expected_load(seven, HALF)[0] == pytest.approx([3.0, 1.5, 1.5, 0, 0, 0, 0, 0])
+
+
+def test_whoever_takes_longer_than_anybody_takes_twice_as_long() -> None:
+    """Half of the jobs take longer than 1; the longest that is known of has run for 3."""
+    law = Law(np.array([1.0]), np.array([0.5]), 0.0, 1.0).closed(3.0)
+    assert (law.times.tolist(), law.share.tolist()) == ([1.0, 6.0], [0.5, 0.5])
+    assert law.expected_begun == pytest.approx(3.5)
+    assert law.closed(9.0) is law
 
 
 def test_the_capacity_that_is_left_by_hand() -> None:
-    """Told to be there for a slot more; half of it for three. Where nothing may start, nobody's end helps."""
+    """Told to be there for a slot more; half of it for three. Where nothing is left as told, nobody's end makes room."""
     snapshot = few(running=runs((2, 1)), capacity=(3.0, *(4.0,) * 7))
     told = np.array([snapshot.capacity])
     assert told_load(snapshot.running, snapshot.places, 8)[0].tolist() == [1.0, *(0.0,) * 7]
     assert capacity_left(snapshot, HALF, told)[0] == pytest.approx([3.0, 3.5, 3.5, *(4.0,) * 5])
-    long = few(running=runs((8, 1)))
-    assert capacity_left(long, Law(np.array([0.5]), np.ones(1), 0.0, 1.0), np.zeros((1, 8))).tolist() == [[0.0] * 8]
-    half = capacity_left(long, Law(np.array([0.5]), np.ones(1), 0.0, 1.0), np.full((1, 8), 3.0))
-    assert half[0] == pytest.approx([3, 3, 3, 4, 4, 4, 4, 3])
+    sooner, long = Law(np.array([0.5]), np.ones(1), 0.0, 1.0), few(running=runs((8, 1)))
+    shut = np.array([[0.0, 0, 0, 0, 3, 3, 3, 3]])  # draining until slot 4
+    assert capacity_left(long, sooner, shut)[0] == pytest.approx([0, 0, 0, 0, 4, 4, 4, 3])
+    crowd = few(running=runs(*[(5, 1)] * 6))  # on four cores: six of what is told, none left
+    assert capacity_left(crowd, sooner, np.array([[0.0, 0, 0, 0, 4, 4, 4, 4]]))[0, :4].tolist() == [0.0] * 4
 
 
-def test_options_are_worth_what_they_earn_in_the_mean() -> None:
-    """Told 2, it takes 3 in the mean; what may not be done by the end earns half of that. A history tells the truth."""
-    snapshot, left = few(), np.full((1, 8), 4.0)
-    program = reckoned(PRICING, snapshot, HALF, left, snapshot.jobs, np.ones(1, dtype=bool))
-    assert program.duration.tolist() == [3]
-    assert program.value.tolist() == [3.0, 3.0, 3.0, 3.0, 3.0, 1.5]
+def test_what_jobs_take_and_whether_they_are_done_by_hand() -> None:
+    """Told 2, it takes 3 in the mean; at 6 of 8 it is done if it takes 2, before in any case. A history tells the truth."""
+    plain, _ = PRICING.options(few(jobs=(few().jobs[0].model_copy(update={"latest": 4}),)))
+    assert likely_durations(plain, HALF, np.ones(1, dtype=bool)).tolist() == [3]
     doubted = Law(HALF.times, HALF.share, 1.0, 0.0)  # whatever is told, jobs take e slots or twice that
-    known = reckoned(PRICING, snapshot, doubted, left, snapshot.jobs, np.zeros(1, dtype=bool))
-    assert (known.duration.tolist(), known.value.tolist()) == ([2], [2.0] * 7)
+    assert likely_durations(plain, doubted, np.ones(1, dtype=bool)).tolist() == [4]
+    assert likely_durations(plain, doubted, np.zeros(1, dtype=bool)).tolist() == [2]
+    plain, _ = PRICING.options(few())
+    assert plain.start.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert done_in_time(plain, plain, HALF, np.ones(1, dtype=bool)).tolist() == [1, 1, 1, 1, 1, 0.5, 0.5]
+    assert done_in_time(plain, plain, HALF, np.zeros(1, dtype=bool)).tolist() == [1] * 7
 
 
-def test_a_long_job_that_may_be_shorter_is_not_lost() -> None:
-    """Told 7 of 8 slots, it would take 11 in the mean: it may begin at once."""
-    job = few().jobs[0].model_copy(update={"duration": 7})
-    program = reckoned(PRICING, few(jobs=(job,)), HALF, np.full((1, 8), 4.0), (job,), np.ones(1, dtype=bool))
-    assert (program.start.tolist(), program.value.tolist()) == ([0], [4.0])
+@pytest.mark.parametrize("seed", range(20))
+def test_every_option_that_is_told_is_reckoned_with(seed: int) -> None:
+    """However long jobs are in the mean: also of those that begin later, far from their source, or on their way."""
+    longer = Law(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 0.0, 1.0)
+    for pricing, snapshot in ((GEO, tiny.geo(seed)), (PRICING, tiny.deferrable(seed))):
+        family: Any = pricing
+        plain, _ = family.options(snapshot)
+        lasts = likely_durations(plain, longer, np.ones(len(snapshot.jobs), dtype=bool))
+        program, _ = family.options(family.expecting(snapshot, plain.capacity, lasts))
+        assert (lasts >= plain.duration).all()
+        assert np.array_equal(np.c_[program.job, program.place, program.start], np.c_[plain.job, plain.place, plain.start])
 
 
 def test_what_does_not_fit_as_told_waits() -> None:
@@ -150,12 +175,15 @@ def test_what_does_not_fit_as_told_waits() -> None:
 
 def test_nothing_is_reckoned_as_long_as_jobs_take_what_was_told() -> None:
     """And something as soon as one does not, or outlives it."""
-    exact = few(ended=runs((2, 2), (5, 5)), running=runs((3, 2)))
-    durations = Durations()
-    assert durations.law(exact) is None
-    assert durations.ended == [(2, 2), (5, 5)]
-    assert Durations().law(few(running=runs((3, 3)))) is not None
-    law = durations.law(few(ended=runs((2, 4))))
+    seen = Experience()
+    exact = few(ended=runs((2, 2), (5, 5)), running=runs((3, 2)), cut=runs((4, 1)))
+    seen.observe(exact)
+    assert seen.law(exact) is None
+    assert (seen.ended, seen.cut, seen.failures) == ([(2, 2), (5, 5)], [(4, 1)], 1)
+    assert Experience().law(few(running=runs((3, 3)))) is not None
+    assert Experience(cut=[(3, 7)]).law(few()) is not None
+    seen.observe(few(ended=runs((2, 4))))
+    law = seen.law(few())
     assert law is not None
     assert law.times.max() > 1.2
 
@@ -170,7 +198,7 @@ def test_estimates_that_hold_change_nothing() -> None:
 
 @pytest.mark.parametrize("family", ["geo", "deferrable"])
 def test_what_has_been_learnt_is_remembered(family: str) -> None:
-    """Half of a replay, a state as JSON, and the other half: as if nobody had stopped."""
+    """Whoever goes on from a state as JSON decides as if nobody had stopped, at every decision."""
     simulator = simulators(3, days=0.5)[family == "deferrable"]
     pricing: Any = GEO if family == "geo" else PRICING
     policy, other = BidPricePolicy(pricing, Settings()), BidPricePolicy(pricing, Settings())
@@ -183,30 +211,40 @@ def test_what_has_been_learnt_is_remembered(family: str) -> None:
         other.restore(state)
         assert other.decide(snapshot) == decided
         assert other.state() == policy.state()
-        told = len(policy.durations.ended)
+        told = len(policy.experience.ended)
         simulator.apply(decided)
     assert told > 1
 
 
-def test_runs_that_may_be_ended_by_hand() -> None:
-    """An end every two slots: a run of one slot lasts with exp(-1/2); at the first of two starts it may begin once more."""
+def test_what_a_failure_may_cost_by_hand() -> None:
+    """A failure every two slots: a run of one lasts with exp(-1/2), and at the first of two starts it may begin once more.
+
+    A day of an hour's slots at 1 USD a GPU-hour, 0.4 of it for power: whoever fails earns nothing, and pays that.
+    """
     job = few().jobs[0].model_copy(update={"duration": 1, "latest": 1})
-    program = surviving(0.5, PRICING.options(few(jobs=(job,)))[0])
+    program, _ = PRICING.options(few(jobs=(job,)))
     whole = np.exp(-0.5)
-    assert program.start.tolist() == [0, 1]
-    assert program.value == pytest.approx([whole * (2 - np.exp(-0.5)), whole])
+    assert survival_of(program, 0.5) == pytest.approx([whole * (2 - np.exp(-0.5)), whole])
+    assert survival_of(program, 0.0).tolist() == [1.0, 1.0]
+    made = masac(1, days=1 / 24, seed=1)
+    options, _ = GEO.options(made)
+    assert (GEO.forfeit(made, options) > options.value).all()  # so that a run that never lasts is worth less than none
+    assert PRICING.forfeit(few(), PRICING.options(few())[0]).tolist() == [2.0] * 7
 
 
-def test_whoever_waits_again_has_been_ended() -> None:
-    """Who has not begun, and who comes, has not; several that one failure ends have been ended once."""
-    instance = masac(60, days=1, load=0.5, scale=0.2, seed=2)
-    for mtbf_s, least, most in ((1e9, 0, 0), (4 * 3600.0, 2, 60)):
-        events = draw_events(instance, seed=2, mtbf_s=mtbf_s, repair_s=600.0, cancelled=0.0)
-        simulator = GeoSimulator(laid_over(instance, events, None), seed=2)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_failure_that_ends_a_run_is_counted(seed: int) -> None:
+    """Once, whoever ran there; a job that is cancelled is none."""
+    instance = masac(60, days=1, load=0.5, scale=0.2, seed=seed)
+    for mtbf_s in (1e9, 4 * 3600.0):
+        events = draw_events(instance, seed=seed, mtbf_s=mtbf_s, repair_s=600.0, cancelled=0.1)
+        simulator = GeoSimulator(laid_over(instance, events, None), seed=seed)
         policy = BidPricePolicy(GEO, Settings())
-        policy.reset(2)
+        policy.reset(seed)
         while (snapshot := simulator.snapshot()) is not None:
             simulator.apply(policy.decide(snapshot))
-        moments = {slot for _, slot in simulator.cut}
-        assert least <= policy.endings.count <= len(moments) <= most
-        assert (policy.endings.count > 0) == (len(moments) > 0)
+        gone = {instance.jobs[j].id for j in simulator.gone}
+        ends = {(start.site, slot) for start, slot in simulator.cut if start.job not in gone}
+        late = {end for end in ends if end[1] > simulator.truth.horizon - 2 * 60}  # nobody may have waited any more
+        assert 0.8 * len(ends - late) <= policy.experience.failures <= len(ends)  # two between two decisions are one
+        assert (mtbf_s < 1e9) == bool(policy.experience.failures)

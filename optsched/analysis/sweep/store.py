@@ -82,7 +82,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):
+            if type(error) is sqlite3.DatabaseError or "no such" in str(error):
                 raise InputError(self.path, "", f"is damaged ({error}): {RESCUE}") from error
             why = "is the disk full? " if "full" in str(error) or "I/O" in str(error) else ""
             raise OptschedError(f"{self.path}: {error}; {why}all rows so far are kept, and the same command goes on") from error

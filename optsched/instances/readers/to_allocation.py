@@ -91,7 +91,9 @@ def _weights(trace: Trace) -> Floats | None:
     if priority is None:
         return None
     if not priority.sum() > 0:
-        raise OptschedError(f"{', '.join(trace.files)}: no job has a priority above 0, to whose mean weights are scaled")
+        raise OptschedError(
+            f"{', '.join(trace.files)}: no job has a priority above 0: weights are priorities scaled to their mean"
+        )
     scaled: Floats = priority * ((LEAST_WEIGHT + MOST_WEIGHT) / 2 / priority.mean())
     return scaled
 

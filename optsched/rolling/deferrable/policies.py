@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from optsched.heuristics.deferrable import RULES, greedy, rule
 from optsched.instances.base import Floats, Ints
@@ -33,9 +36,16 @@ def resubmit(job: Job, slot: int) -> dict[str, object]:
     return {"submitted": slot, "earliest": job.earliest + later, "latest": job.latest + later, "waited": 0}
 
 
-def expecting(snapshot: DeferrableInstance, jobs: Sequence[Job], cores: Floats) -> DeferrableInstance:
-    """With other jobs, and so many cores by slot, shape (1, T)."""
-    return snapshot.model_copy(update={"jobs": tuple(jobs), "capacity": tuple(cores[0].tolist())})
+def expecting(snapshot: DeferrableInstance, cores: Floats, duration: Ints) -> DeferrableInstance:
+    """With so many cores by slot, shape (1, T), and other durations."""
+    found = snapshot.model_copy(update={"capacity": tuple(cores[0].tolist())})
+    found.__dict__["columns"] = replace(snapshot.columns, duration=duration)
+    return found
+
+
+def forfeit(_: DeferrableInstance, options: TimeIndexedProblem) -> Floats:
+    """All of it: a run that is cut short does no work, and its delay is not charged."""
+    return np.maximum(0.0, options.value)
 
 
 PRICING = BidPricing(
@@ -45,6 +55,7 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     expecting=expecting,
+    forfeit=forfeit,
     most_scenarios=20,
     without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
     # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200

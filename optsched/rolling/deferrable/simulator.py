@@ -72,6 +72,7 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
                 "events": None,
                 "running": self.runs(self.going),
                 "ended": self.runs(self.over),
+                "cut": tuple(self.stopped),
             }
         )
 

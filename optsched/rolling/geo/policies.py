@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -41,13 +42,19 @@ def resubmit(_: Job, slot: int) -> dict[str, object]:
     return {"submitted": slot, "bound_for": None, "arrives": 0}
 
 
-def expecting(snapshot: GeoInstance, jobs: Sequence[Job], gpus: Floats) -> GeoInstance:
-    """With other jobs, and so many GPUs by site and slot, whole ones."""
+def expecting(snapshot: GeoInstance, gpus: Floats, duration: Ints) -> GeoInstance:
+    """With so many GPUs by site and slot, whole ones, and other durations."""
     rows = np.rint(gpus).astype(np.int64).tolist()
     sites = (site.model_copy(update={"gpus": tuple(row)}) for site, row in zip(snapshot.sites, rows, strict=True))
-    found = snapshot.model_copy(update={"jobs": tuple(jobs), "sites": tuple(sites)})
-    found.__dict__["paths"] = snapshot.paths
+    found = snapshot.model_copy(update={"sites": tuple(sites)})
+    found.__dict__ |= {"paths": snapshot.paths, "columns": replace(snapshot.columns, duration=duration)}
     return found
+
+
+def forfeit(snapshot: GeoInstance, options: TimeIndexedProblem) -> Floats:
+    """The revenue: energy, carbon and transfers are paid all the same."""
+    work = options.demand[options.job] * options.duration[options.job]
+    return np.asarray(work * snapshot.slot_s / 3600 * snapshot.gpu_revenue_usd_per_h)
 
 
 PRICING = BidPricing(
@@ -57,6 +64,7 @@ PRICING = BidPricing(
     options=options,
     resubmit=resubmit,
     expecting=expecting,
+    forfeit=forfeit,
     most_scenarios=6,  # more were no better
     without_history=PriceUse(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
     with_history=PriceUse(share=0.97),

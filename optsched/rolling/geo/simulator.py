@@ -122,6 +122,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
                 "events": None,
                 "running": self.runs(self.going),
                 "ended": self.runs(self.over),
+                "cut": tuple(self.stopped),
             }
         )
         shown.__dict__["paths"] = truth.paths  # the network does not change
