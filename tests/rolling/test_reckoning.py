@@ -219,7 +219,7 @@ def test_what_has_been_learnt_is_remembered(family: str) -> None:
 def test_what_a_failure_may_cost_by_hand() -> None:
     """A failure every two slots: a run of one lasts with exp(-1/2), and at the first of two starts it may begin once more.
 
-    A day of an hour's slots at 1 USD a GPU-hour, 0.4 of it for power: whoever fails earns nothing, and pays that.
+    Whoever fails in geo earns nothing, and pays for power all the same.
     """
     job = few().jobs[0].model_copy(update={"duration": 1, "latest": 1})
     program, _ = PRICING.options(few(jobs=(job,)))
@@ -228,7 +228,10 @@ def test_what_a_failure_may_cost_by_hand() -> None:
     assert survival_of(program, 0.0).tolist() == [1.0, 1.0]
     made = masac(1, days=1 / 24, seed=1)
     options, _ = GEO.options(made)
-    assert (GEO.forfeit(made, options) > options.value).all()  # so that a run that never lasts is worth less than none
+    assert (GEO.forfeit(made, options) > options.value).all()
+    policy = BidPricePolicy(GEO, Settings())
+    policy.experience = Experience(failures=10**6)
+    assert (policy._program(made, None, [True]).value < 0).all()  # what never lasts is worth less than nothing
     assert PRICING.forfeit(few(), PRICING.options(few())[0]).tolist() == [2.0] * 7
 
 
