@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -18,6 +17,7 @@ from optsched.rolling.slotted import Slotted, SlottedJob
 
 J = TypeVar("J", bound=SlottedJob)
 
+CHUNK = 1_000  # runs that are looked at together
 QUIET_S = 6 * 3600.0  # sites are believed to have run for so long without an end before anything was seen
 
 
@@ -72,12 +72,14 @@ def expected_load(snapshot: Slotted[J], law: Law) -> Floats:
     units, (place, told, took) = np.bincount(which.ravel(), rows[:, 3]), alike.T
     fair = told * law.fair(np.log(told))
     until = np.array([corrected(t, p) for t, p in zip(told.tolist(), took.tolist(), strict=True)])
-    last = math.ceil(float(np.maximum(law.times[-1] * fair, until).max() - took.min())) + 1
-    at = took[:, None] + np.arange(min(snapshot.horizon, last))
-    runs = law.longer(at / fair[:, None])
-    still = runs[:, :1]
-    share = np.where(still > 0, runs / np.where(still > 0, still, 1.0), at < until[:, None])  # whom nobody outlived: as told
-    np.add.at(found[:, : at.shape[1]], place.astype(np.int64), units[:, None] * share)
+    lasts = np.ceil(np.maximum(law.times[-1] * fair, until) - took)
+    for some in np.split(np.argsort(lasts), range(CHUNK, len(lasts), CHUNK)):
+        at = took[some, None] + np.arange(min(snapshot.horizon, int(lasts[some[-1]]) + 1))
+        runs = law.longer(at / fair[some, None])
+        still = runs[:, :1]
+        known = at < until[some, None]  # who has outlived all that is known ends as told
+        share = np.where(still > 0, runs / np.where(still > 0, still, 1.0), known)
+        np.add.at(found[:, : at.shape[1]], place[some].astype(np.int64), units[some, None] * share)
     return found
 
 
