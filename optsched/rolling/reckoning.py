@@ -12,12 +12,12 @@ from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.estimates import corrected, told_load
-from optsched.rolling.law import Law
+from optsched.rolling.law import NEAR, Law
 from optsched.rolling.slotted import Slotted, SlottedJob
 
 J = TypeVar("J", bound=SlottedJob)
 
-CHUNK = 1_000  # runs that are looked at together
+MOST = 200  # times of a law: of more, neighbours are taken as one
 QUIET_S = 6 * 3600.0  # sites are believed to have run for so long without an end before anything was seen
 
 
@@ -53,7 +53,7 @@ class Experience:
         waiting = snapshot.columns.duration.astype(float)
         firsts, passed = np.append(firsts, waiting), np.append(passed, np.zeros(len(waiting)))
         law = Law.learned(np.log(told), took / told, np.log(firsts), passed / firsts)
-        return law.closed(float((passed / firsts / law.fair(np.log(firsts))).max(initial=0.0)))
+        return law.closed(float((passed / firsts / law.fair(np.log(firsts))).max(initial=0.0))).coarse(MOST)
 
     def rate(self, snapshot: Slotted[J], since: int) -> float:
         """Failures a slot and place, from a slot of the replay until now."""
@@ -64,23 +64,22 @@ class Experience:
 def expected_load(snapshot: Slotted[J], law: Law) -> Floats:
     """Units that what runs takes in the mean by place and slot from now on, shape (P, T)."""
     index = {name: n for n, name in enumerate(snapshot.places)}
-    found = np.zeros((len(index), snapshot.horizon))
     if not snapshot.running:
-        return found
+        return np.zeros((len(index), snapshot.horizon))
     rows = np.array([(index[run.place], run.told, run.took, run.units) for run in snapshot.running], dtype=float)
     alike, which = np.unique(rows[:, :3], axis=0, return_inverse=True)
     units, (place, told, took) = np.bincount(which.ravel(), rows[:, 3]), alike.T
     fair = told * law.fair(np.log(told))
     until = np.array([corrected(t, p) for t, p in zip(told.tolist(), took.tolist(), strict=True)])
-    lasts = np.ceil(np.maximum(law.times[-1] * fair, until) - took)
-    for some in np.split(np.argsort(lasts), range(CHUNK, len(lasts), CHUNK)):
-        at = took[some, None] + np.arange(min(snapshot.horizon, int(lasts[some[-1]]) + 1))
-        runs = law.longer(at / fair[some, None])
-        still = runs[:, :1]
-        known = at < until[some, None]  # who has outlived all that is known ends as told
-        share = np.where(still > 0, runs / np.where(still > 0, still, 1.0), known)
-        np.add.at(found[:, : at.shape[1]], place[some].astype(np.int64), units[some, None] * share)
-    return found
+    outlived = law.first(took / fair)
+    ends = np.ceil(law.times * fair[:, None] / (1.0 + NEAR) - took[:, None])
+    still = np.append(np.cumsum(law.share[::-1])[::-1], 0.0)[outlived]
+    share = np.where(np.arange(len(law.times)) >= outlived[:, None], law.share / np.where(still > 0, still, 1.0)[:, None], 0.0)
+    ends, share = np.c_[ends, until - took], np.c_[share, still <= 0]  # who has outlived all that is known ends as told
+    slots = np.clip(ends, 0, snapshot.horizon).astype(np.int64) + (place.astype(np.int64) * (snapshot.horizon + 1))[:, None]
+    gone = np.bincount(slots.ravel(), (units[:, None] * share).ravel(), minlength=len(index) * (snapshot.horizon + 1))
+    begun = np.bincount(place.astype(np.int64), units, minlength=len(index))
+    return np.asarray(begun[:, None] - np.cumsum(gone.reshape(len(index), -1), axis=1)[:, :-1], dtype=float)
 
 
 def capacity_left(snapshot: Slotted[J], law: Law, told: Floats) -> Floats:

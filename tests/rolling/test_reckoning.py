@@ -17,7 +17,7 @@ from optsched.instances.runs import Run
 from optsched.problems.geo import time_indexed
 from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.deferrable.simulator import DeferrableSimulator
-from optsched.rolling.estimates import told_load
+from optsched.rolling.estimates import corrected, told_load
 from optsched.rolling.geo.policies import PRICING as GEO
 from optsched.rolling.geo.simulator import GeoSimulator
 from optsched.rolling.law import Law
@@ -116,6 +116,29 @@ def test_whoever_takes_longer_than_anybody_takes_twice_as_long() -> None:
     assert (law.times.tolist(), law.share.tolist()) == ([1.0, 6.0], [0.5, 0.5])
     assert law.expected_begun == pytest.approx(3.5)
     assert law.closed(9.0) is law
+
+
+def test_the_load_of_what_runs_run_by_run() -> None:
+    """For every run the chance that it takes longer, given that it has taken so long."""
+    rng = np.random.default_rng(0)
+    law = Law(np.sort(np.exp(rng.standard_normal(30))), np.full(30, 1 / 30), 1.0, 0.7)
+    told_took = list(zip(rng.integers(1, 9, 40).tolist(), rng.integers(0, 12, 40).tolist(), strict=True))
+    expected = np.zeros(8)
+    for told, took in told_took:
+        fair = told * float(law.fair(np.log(np.array([float(told)])))[0])
+        lasts = law.longer((took + np.arange(8)) / fair)
+        expected += lasts / lasts[0] if lasts[0] > 1e-12 else np.arange(took, took + 8) < corrected(told, took)
+    assert expected_load(few(running=runs(*told_took)), law)[0] == pytest.approx(expected)
+
+
+def test_a_law_of_many_times_is_one_of_few() -> None:
+    """The same mean, and nearly the same chances."""
+    rng = np.random.default_rng(0)
+    law = Law(np.sort(np.exp(rng.standard_normal(5000))), np.full(5000, 1 / 5000), 0.0, 1.0)
+    fewer = law.coarse(200)
+    assert len(fewer.times) <= 201
+    assert fewer.expected_begun == pytest.approx(law.expected_begun)
+    assert fewer.longer(np.linspace(0, 9, 50)) == pytest.approx(law.longer(np.linspace(0, 9, 50)), abs=0.006)
 
 
 def test_the_capacity_that_is_left_by_hand() -> None:
