@@ -157,7 +157,7 @@ def _slope(sizes: Floats, surprises: Floats, going: Floats, until: Floats) -> fl
         hazard = np.exp(-0.5 * lacking**2 - log_ndtr(-lacking)) / math.sqrt(2 * math.pi)
         takes[known:] = mean[known:] + sigma * hazard
         spread = np.append(np.square(surprises - mean[:known]), noise * (1.0 + lacking * hazard))
-        noise = max((float(spread.sum()) + TOLD * noise) / (len(x) + TOLD), NEAR)
+        noise = max((float(spread.sum()) + TOLD * noise) / (len(x) + TOLD), NEAR)  # what is told scatters as the rest
         tilt = float(x @ (takes - level)) / (float(x @ x) + noise / SPREAD**2)
         level = float((takes - tilt * x).sum()) / (len(x) + TOLD)
     return min(1.0, max(0.0, 1.0 + tilt))
