@@ -60,7 +60,7 @@ class ForeignMethod:
         Raises
         ------
         OptschedError
-            It does not take the instance, raises, or returns no result.
+            It does not take the instance, writes to it, raises, or returns no result.
         Disproved
             The referee refuses the result.
         """
@@ -70,6 +70,7 @@ class ForeignMethod:
             _theirs(self.name, getattr(self.method, "name", self.name)),
             guarded(self.name),
             nullcontext() if keeps else heard(),
+            _untouched(self.name, instance),
         ):
             result = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
         if not isinstance(result, Result):
@@ -89,10 +90,12 @@ class ForeignHeuristic(HeuristicMethod):
 
         Raises
         ------
+        OptschedError
+            The heuristic has written to its instance.
         Disproved
             The schedule breaks a rule.
         """
-        with _theirs(self.name):
+        with _theirs(self.name), _untouched(self.name, instance):
             return super().__call__(instance, **how)
 
 
@@ -105,6 +108,17 @@ def _theirs(*names: str) -> Iterator[None]:
         if error.method not in names:
             raise
         raise Disproved(str(error), error.method) from error
+
+
+@contextmanager
+def _untouched(name: str, instance: Instance) -> Iterator[None]:
+    """What is judged by the instance is worth nothing if somebody else's code has written to it."""
+    before = instance.sha256
+    yield
+    if instance.model_copy().sha256 != before:  # what was worked out of it is not copied
+        raise OptschedError(
+            f"{name} has written to its instance, which stays as it is: instance.model_copy(update=...) is another"
+        )
 
 
 def as_method(

@@ -17,6 +17,7 @@ from optsched.cli._show import console, number, percent
 from optsched.cli._table import Column, show
 from optsched.errors import OptschedError
 from optsched.interrupts import INTERRUPTED
+from optsched.stop import Stop
 
 if TYPE_CHECKING:
     from optsched.analysis.library.best import Finding, Known
@@ -82,6 +83,7 @@ def command(
     folder = _folder(library)
     target = None if output is None else table_file(output, [str(folder / name) for name in (BEST, LIBRARY)])
     suite = "full" if listed and not names else suite
+    Stop(time_limit)  # refuses what is none
     entries, known = chosen(read_entries(folder), suite, names), read_best(folder)
     if listed:
         _list(entries, known, as_json)

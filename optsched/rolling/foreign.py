@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from inspect import Parameter
 from typing import cast
 
@@ -87,7 +88,8 @@ class Shielded:
     def decide(self, snapshot: Instance) -> Schedule:
         """The policy's decision, a dict read as the schedule that it is."""
         try:
-            decision: Schedule | Mapping[str, object] = self.policy.decide(snapshot)
+            shown = copy(snapshot)  # what they write to is theirs
+            decision: Schedule | Mapping[str, object] = self.policy.decide(shown)
         except SystemExit as error:
             raise RuntimeError(f"SystemExit: {error}") from error
         if isinstance(decision, Mapping):

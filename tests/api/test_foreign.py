@@ -17,11 +17,13 @@ import optsched
 from optsched import deferrable, geo, registry
 from optsched.errors import CertificateError, OptschedError
 from optsched.instances.base import Instance
+from optsched.instances.deferrable import DeferrableInstance
 from optsched.rolling.policy import policies
 from optsched.rolling.run import PolicyFailed
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.solvers import backend
 from optsched.stop import Spare
+from tests.oracle import tiny
 
 Distribution = Callable[..., None]
 CACHES = (registry._scan, registry._points, registry._warn, registry.own_families, registry.families, registry.family, policies)
@@ -431,3 +433,40 @@ def test_a_dict_where_a_schedule_is_expected(small: geo.Instance) -> None:
 
     said = told(lambda: check(small, {"starts": []}))  # type: ignore[arg-type]
     assert said == "geo is decided by a GeoSchedule, got a dict; optsched.geo.Schedule.from_dict reads one"
+
+
+def test_whoever_writes_to_an_instance_is_refused() -> None:
+    """The referee would judge what was written."""
+
+    def generous(instance: DeferrableInstance) -> dict[str, object]:
+        for job in instance.jobs:
+            job.__dict__["cores"] = 1e6
+        return {"starts": []}
+
+    def spare(instance: DeferrableInstance) -> dict[str, object]:
+        instance.__dict__["delay_penalty"] = 0.0
+        return {"starts": []}
+
+    for written in (generous, spare):
+        with pytest.raises(OptschedError, match=f"{written.__name__} has written to its instance"):
+            optsched.solve(tiny.deferrable(1), written)
+    kept = tiny.deferrable(1)
+    assert optsched.solve(kept, lambda instance: {"starts": []}).verify(kept) == []
+
+
+def test_what_a_policy_writes_to_its_snapshot_is_its_own() -> None:
+    """Its decision is looked at beside what it was shown."""
+
+    class Empties:
+        def reset(self, seed: int) -> None:
+            pass
+
+        def decide(self, snapshot: DeferrableInstance) -> object:
+            decided = optsched.solve(snapshot, "greedy").best
+            snapshot.__dict__ |= {"jobs": (), "capacity": ()}
+            return decided
+
+    instance = tiny.deferrable(3)
+    played = optsched.replay(instance, Empties())
+    assert played.options["figures"]["fallbacks"] == 0
+    assert played.schedule == optsched.replay(instance, "greedy").schedule

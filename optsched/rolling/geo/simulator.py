@@ -125,7 +125,7 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
                 "cut": tuple(self.stopped),
             }
         )
-        shown.__dict__["paths"] = truth.paths  # the network does not change
+        shown.__dict__["paths"] = dict(truth.paths)  # the network does not change, nor is it anybody's to change
         return shown
 
     def left(self) -> Ints:
