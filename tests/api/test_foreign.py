@@ -444,7 +444,7 @@ def test_whoever_writes_to_an_instance_is_refused() -> None:
         return {"starts": []}
 
     def spare(instance: DeferrableInstance) -> dict[str, object]:
-        instance.__dict__["delay_penalty"] = 0.0
+        instance.__dict__["delay_penalty"] = 123.0
         return {"starts": []}
 
     for written in (generous, spare):
