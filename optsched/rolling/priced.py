@@ -205,7 +205,7 @@ class BidPricePolicy(Generic[I, S, J]):
         plan = serial_sgs(kept, densest_first(kept))
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
-        chosen = worth[plan] if law is None else as_told(told, program, worth[plan])
+        chosen = worth[plan] if law is None else as_told(told, priced, worth[plan])
         return schedule(chosen)
 
     def hurry(self) -> None:

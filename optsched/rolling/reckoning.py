@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from optsched.heuristics.serial_sgs import serial_sgs
+from optsched.heuristics.serial_sgs import density, serial_sgs
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.estimates import corrected, told_load
@@ -119,13 +119,26 @@ def survival_of(program: TimeIndexedProblem, rate: float) -> Floats:
 
 
 def as_told(told: TimeIndexedProblem, program: TimeIndexedProblem, chosen: Ints) -> Ints:
-    """Options of what was told (indices) for some `chosen` of what is reckoned with; where capacity is hard, those that fit."""
-    among = np.isin(_key(told, told), _key(program, told)[chosen])
-    found = np.flatnonzero(among)
+    """Options of what was told (indices) for some `chosen` of what is reckoned with; where capacity is hard, those that fit.
+
+    In the present room that is left whoever was left out, and is worth something there, begins instead.
+    """
+    key, wanted = _key(told, told), _key(program, told)
     if told.overload_price is not None:
-        return found
-    part = replace(told, value=np.ones(len(told))).where(among)
-    return found[serial_sgs(part, part.job[np.argsort(part.start, kind="stable")])]
+        return np.flatnonzero(np.isin(key, wanted[chosen]))
+    out = ~np.isin(program.job, program.job[chosen])
+    instead = np.flatnonzero(out & (program.start == 0) & (program.value > 0))
+    found = np.flatnonzero(np.isin(key, wanted[np.concatenate([chosen, instead])]))
+    worth = np.zeros(len(told))
+    worth[found] = program.value[np.searchsorted(wanted, key[found])]
+    part = replace(told, value=worth).where(worth > 0)
+    best = density(part)
+    first = np.full(len(told.demand), told.capacity.shape[1])
+    first[program.job[chosen]] = program.start[chosen]
+    jobs = np.unique(part.job)
+    planned = np.isin(jobs, program.job[chosen])
+    order = jobs[np.lexsort((-best[jobs], first[jobs], ~planned))]
+    return np.flatnonzero(worth > 0)[serial_sgs(part, order)]
 
 
 def _key(program: TimeIndexedProblem, of: TimeIndexedProblem) -> Ints:
