@@ -22,6 +22,7 @@ MOST = 600.0  # of a logarithm
 SPREAD = 0.5  # of a slope about 1, before anything is known
 ROUNDS = 30  # of a regression
 TOLD = 2.0  # so many ended jobs weigh as much as what is told
+AS_TOLD = (np.ones(1), TOLD)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Law:
     slope: float
 
     @classmethod
-    def learned(cls, sizes: Floats, took: Floats, firsts: Floats, passed: Floats) -> Law:
+    def learned(
+        cls, sizes: Floats, took: Floats, firsts: Floats, passed: Floats, before: tuple[Floats, float] = AS_TOLD
+    ) -> Law:
         """From what has been seen.
 
         Parameters
@@ -51,12 +54,16 @@ class Law:
             Of jobs that have ended: the logarithm of what was told, and how long each took, as a multiple of that, shape (n,).
         firsts, passed
             Of jobs that have not: that logarithm, and how long each has run, 0 for who has not begun, shape (m,).
+        before
+            Multiples that are believed before anything is seen, and for how many ended jobs they stand together.
         """
         middle = float(np.mean(np.append(sizes, firsts)))
         runs = passed > 0.0
         slope = _slope(sizes - middle, np.log(took), firsts[runs] - middle, np.log(passed[runs]))
         fair = _fair(firsts, middle, slope)
-        ended, weights = np.append(took / _fair(sizes, middle, slope), 1.0), np.append(np.ones(len(took)), TOLD)
+        multiples, count = before
+        ended = np.append(took / _fair(sizes, middle, slope), multiples)
+        weights = np.append(np.ones(len(took)), np.full(len(multiples), count / len(multiples)))
         return cls(*survival(ended, weights, (passed / fair)[runs]), middle, slope)
 
     def fair(self, sizes: Floats) -> Floats:
