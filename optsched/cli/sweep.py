@@ -15,7 +15,6 @@ from optsched.cli._live import live
 from optsched.cli._show import console
 from optsched.cli._streams import aside
 from optsched.errors import InputError, OptschedError
-from optsched.instances.plain import counted
 from optsched.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ def command(
     if workers is not None and scheduler is not None:
         raise OptschedError("--workers are processes of this machine, --scheduler has its own")
     if dry_run:
+        from optsched.instances.plain import counted
+
         most = f"{counted(len(recipes), 'instance')}, {counted(plan.runs, 'run')} of each: {len(recipes) * plan.runs:,}"
         say(console(), f"{most}, less those of methods that a family does not have; nothing was run")
         return 0

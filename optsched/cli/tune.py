@@ -32,8 +32,8 @@ Examples:
     optsched generate andreas-1 --all-submitted --seed $s -o case$s.json; done
   optsched tune randomized-greedy --train "case?.json" --test "case1?.json"
       --option swap=0.05..0.9 --option among=1..6 --time-limit 2s
-  optsched tune rolling:randomized-greedy --policy --train "case?.json" --test "case1?.json"
-      --option replan_s=900..14400
+  optsched tune rolling:randomized-greedy --policy --option replan_s=900..7200
+      --train "case?.json" --test "case1?.json"
 """
 UNASKED = ("iterations", "rounds")  # more of them is more time: searched only where somebody says so
 

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from optsched.instances.base import Floats, Ints
 
@@ -155,6 +154,8 @@ def _slope(sizes: Floats, surprises: Floats, going: Floats, until: Floats) -> fl
     going, until
         Of those that run: the same, as far as is known, shape (m,).
     """
+    from scipy.special import log_ndtr
+
     x, known = np.append(sizes, going), len(sizes)
     takes = np.append(surprises, until)
     tilt, level, noise = 0.0, 0.0, max(float(np.square(surprises).mean()), NEAR) if known else 1.0

@@ -75,6 +75,8 @@ def prepared(instance: Instance, policy: str | AnyPolicy = "rolling", settings: 
         No such policy, or a setting that it does not take or that does not fit the instance.
     """
     settings = settings or Settings()
+    if settings.history is not None:
+        expect_instance(settings.history)
     if isinstance(policy, str):
         name, made = policy, named_policy(instance.problem, policy, settings)  # whoever takes no history says so first
     else:
@@ -249,7 +251,6 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """
     if history is None:
         return
-    expect_instance(history)
     if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
         raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
     if not (isinstance(history, WithJobs) and isinstance(instance, WithJobs)):

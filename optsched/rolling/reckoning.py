@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from optsched.heuristics.serial_sgs import density, serial_sgs
 from optsched.instances.base import Bools, Floats, Ints
@@ -19,7 +19,7 @@ from optsched.rolling.slotted import Slotted, SlottedJob
 J = TypeVar("J", bound=SlottedJob)
 
 # jobs that have not been seen take multiples of what is told, in the median that: who plans their ends to the slot loses them
-BEFORE = (np.exp(ndtri((np.arange(9) + 0.5) / 9)), 4.0)
+BEFORE = (np.exp([NormalDist().inv_cdf((i + 0.5) / 9) for i in range(9)]), 4.0)
 MOST = 200  # times of a law: of more, neighbours are taken as one
 QUIET_S = 6 * 3600.0  # sites are believed to have run for so long without an end before anything was seen
 
