@@ -121,7 +121,7 @@ class Memory(Data):
     ended: tuple[tuple[int, int], ...] = ()
     cut: tuple[tuple[int, int], ...] = ()
     failures: NonNegativeInt = 0
-    reckoned: tuple[bool, NonNegativeInt] = (False, 0)
+    reckoned: tuple[bool, bool] = (False, False)
 
 
 Hour = tuple[int, bool, list[tuple[int, J]]]  # its first slot, whether it is of other days, and (slots after that, job)
@@ -179,7 +179,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
         self.experience = Experience()
-        self.reckoned = (False, 0)  # whether prices are of a law, and of how many failures
+        self.reckoned = (False, False)  # whether prices are of a law, and of failures
         self.late = 0
 
     def decide(self, snapshot: I) -> S:
@@ -188,7 +188,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self._observe(known)
         self.experience.observe(known)
         law = self.experience.law(known)
-        reckoned = law is not None, self.experience.failures
+        reckoned = law is not None, self.experience.failures > 0
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
         if self.prices is None or known.now >= self.priced_at + every or reckoned != self.reckoned:
             self._price(snapshot, known, law)
