@@ -24,6 +24,7 @@ from arguments import add_seeds
 from optsched.instances.base import Instance
 from optsched.instances.events import Estimate, Events, laid_over
 from optsched.instances.generators import andreas, masac, osdec
+from optsched.registry import family as family_of
 from optsched.rolling.loop import replay
 
 LEAST = 0.02  # of what is asked
@@ -88,7 +89,7 @@ def main() -> None:
             policies = ("rolling", *family.rules)
             tasks = [(given.family, cell, seed, law, policy) for policy in policies for seed in given.seeds]
             found = np.array(list(pool.map(objective, tasks))).reshape(len(policies), -1)
-            pays = told(family.cells[cell](0), 0, law).sense == "minimize"
+            pays = family_of(given.family).instance.sense == "minimize"
             ratio = found / (found[1:].min(axis=0) if pays else found[1:].max(axis=0))
             print(f"{law}, {cell}, {len(given.seeds)} seeds: objective; of the best rule", flush=True)
             for policy, values, of_best in zip(policies, found, ratio, strict=True):

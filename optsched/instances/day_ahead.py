@@ -208,7 +208,7 @@ class DayAheadInstance(Instance["DayAheadSchedule", "DayAheadSchedule"]):
             level = (low + high) / 2
             enough = np.clip(level[:, None] - self.inflexible, 0.0, most).sum(axis=1) >= self.demand
             low, high = np.where(enough, low, level), np.where(enough, level, high)
-        return frozen(np.clip(high[:, None] - self.inflexible, 0.0, most))
+        return frozen(np.where(self.demand[:, None] > 0, np.clip(high[:, None] - self.inflexible, 0.0, most), 0.0))
 
     def kw(self, usage: Floats) -> Floats:
         """Pow by cluster and hour."""

@@ -13,7 +13,6 @@ from optsched.models.base import Expression, Model
 from optsched.problems.day_ahead import whole, with_usage
 from optsched.schedules.day_ahead import ROUNDING, DayAheadSchedule, flexible, peaks_mw
 
-NONE = 1e-30  # kW: what halvings leave of nothing
 FURTHER = 1.001  # than would be enough but for rounding
 
 
@@ -33,7 +32,7 @@ class DayAhead(Model[DayAheadInstance, DayAheadSchedule]):
         clusters, hours = range(len(instance.clusters)), range(instance.hours)
         base, most = instance.kw(instance.inflexible), np.maximum(0.0, instance.most)
         least = instance.kw(instance.inflexible + instance.flattest).max(axis=1)
-        self.unit = np.where(least > NONE, least, 1.0)  # kW
+        self.unit = np.where(least > 0, least, 1.0)  # kW
         top = instance.kw(instance.inflexible + most).max(axis=1) / self.unit
         share = np.minimum(most / np.where(self.mean > 0, self.mean, 1.0)[:, None], instance.hours)
         m.use = pyo.Var(moved, hours, bounds=lambda _, c, h: (0.0, float(share[c, h])))

@@ -196,7 +196,7 @@ class BidPricePolicy(Generic[I, S, J]):
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
         told, schedule = self.pricing.options(snapshot)
-        program = self._program(snapshot, law, [True] * len(known.jobs))
+        program = self._program(snapshot, told, law, [True] * len(known.jobs))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
         priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
@@ -274,11 +274,10 @@ class BidPricePolicy(Generic[I, S, J]):
         for slot, job in kept.came:
             self._add(slot, recalled(self.pricing.job, job))
 
-    def _program(self, snapshot: I, law: Law | None, guessed: Sequence[bool]) -> TimeIndexedProblem:
-        """The options of a snapshot, worth what they earn in the mean by what has been seen, where durations are `guessed`."""
+    def _program(self, snapshot: I, plain: TimeIndexedProblem, law: Law | None, guessed: Sequence[bool]) -> TimeIndexedProblem:
+        """A snapshot's `plain` options, worth what they earn in the mean by what has been seen where durations are `guessed`."""
         pricing, known = self.pricing, self.pricing.slotted(snapshot)
         rate = self.experience.rate(known, self.first)
-        plain, _ = pricing.options(snapshot)
         if law is None and not rate:
             return plain
         program, guesses = plain, np.array(guessed, dtype=bool)
@@ -313,7 +312,8 @@ class BidPricePolicy(Generic[I, S, J]):
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
-        program = self._program(snapshot.model_copy(update={"jobs": tuple(jobs)}), law, guessed)
+        whole = snapshot.model_copy(update={"jobs": tuple(jobs)})
+        program = self._program(whole, pricing.options(whole)[0], law, guessed)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         share = np.where(drawn_jobs, every / len(drawn), 1.0)

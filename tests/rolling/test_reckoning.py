@@ -254,7 +254,7 @@ def test_what_a_failure_may_cost_by_hand() -> None:
     assert (GEO.forfeit(made, options) > options.value).all()
     policy = BidPricePolicy(GEO, Settings())
     policy.experience = Experience(failures=10**6)
-    assert (policy._program(made, None, [True]).value < 0).all()  # what never lasts is worth less than nothing
+    assert (policy._program(made, options, None, [True]).value < 0).all()  # what never lasts is worth less than nothing
     assert PRICING.forfeit(few(), PRICING.options(few())[0]).tolist() == [2.0] * 7
 
 
