@@ -275,7 +275,7 @@ class BidPricePolicy(Generic[I, S, J]):
             self._add(slot, recalled(self.pricing.job, job))
 
     def _program(self, snapshot: I, plain: TimeIndexedProblem, law: Law | None, guessed: Sequence[bool]) -> TimeIndexedProblem:
-        """A snapshot's `plain` options, worth what they earn in the mean by what has been seen where durations are `guessed`."""
+        """A snapshot's `plain` options, worth what they earn in the mean by what was seen; durations may be `guessed`."""
         pricing, known = self.pricing, self.pricing.slotted(snapshot)
         rate = self.experience.rate(known, self.first)
         if law is None and not rate:
