@@ -203,6 +203,9 @@ class Phases:
         if form is not None and monitor.bound is not None and self._trying.kind != "duals" and form.step is not None:
             offset = form.offset / form.scale  # objectives lie on steps, and no bound between two of them says more
             monitor.raised(offset + form.step * math.ceil((monitor.bound - offset) / form.step - STEP_NOISE))
+        if monitor.bound is None and outcome.termination == "optimal":  # HiGHS: a point, and minus infinity
+            self.said.append(f"{self.solver.name} says optimal of what it has no bound for")
+            self._relax()
         if monitor.bound is None or monitor.bound == self._proven:
             return
         coarse = self._trying.kind != "duals" and self._trying.overlooked > TOLERANCE * abs(self.objective)

@@ -111,6 +111,19 @@ def test_a_point_that_is_not_tight_is_no_matter_of_tolerances(monkeypatch: pytes
     assert "its tolerances do not carry these numbers" in (optsched.solve(two_jobs(), "exact", backend="highs").message or "")
 
 
+def test_an_optimum_without_a_bound_has_that_of_the_relaxation() -> None:
+    """HiGHS presolves this to a point and minus infinity: a second job of 0.33333 exceeds the capacity by 7e-11."""
+    job, third = {"duration": 1, "earliest": 1, "latest": 1, "submitted": 0}, 0.33333
+    jobs = [{"id": "a", **job, "cores": third, "duration": 2, "earliest": 2, "latest": 4}]
+    jobs += [{"id": name, **job, "cores": third} for name in "bcd"]
+    capacity = [0.0, 0.6666599333340001, 0.6666633266663666]
+    tight = tiny.make("deferrable", slot_s=3600, capacity=capacity, delay_penalty=0.3, overload_penalty=1e9, jobs=jobs)
+    result = optsched.solve(tight, "exact", formulation="cover", backend="highs")
+    assert result.objective == pytest.approx(third)
+    assert result.bound == pytest.approx(capacity[1])
+    assert result.message == "highs says optimal of what it has no bound for"
+
+
 @pytest.mark.parametrize(
     ("far", "why"), [(1e-8, "what is left is less than its tolerances tell"), (0.2, "with a gap that nobody asked for")]
 )
