@@ -102,6 +102,8 @@ def command(
     if dry_run:
         from optsched.instances.plain import counted
 
+        with aside(as_json), _told_of(file):
+            plan.refuse_unknown()
         most = f"{counted(len(recipes), 'instance')}, {counted(plan.runs, 'run')} of each: {len(recipes) * plan.runs:,}"
         say(console(), f"{most}, less those of methods that a family does not have; nothing was run")
         return 0

@@ -156,6 +156,24 @@ def test_sweep_refuses(tmp_path: Path, text: str, said: str) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == (["g.sqlite", "g.toml"] if identified else ["g.toml"])
 
 
+def test_a_dry_sweep_refuses_what_no_family_has_and_makes_no_store(tmp_path: Path) -> None:
+    """An axis of estimates is run like any other; a law that there is not is told before any instance is made."""
+    plan = '[[instances]]\nrecipe = "generate osdec --jobs 4"\n[[policies]]\nname = "{}"\nestimates = ["true", "{}"]\n'
+    for name, law, said in (
+        ("fifoo", "true", "policies: allocation has no policy 'fifoo', did you mean fifo?"),
+        ("fifo", "nosy:0.4", "policies: estimates are true, user or noisy:0.3, got 'nosy:0.4'"),
+    ):
+        (tmp_path / "g.toml").write_text(plan.format(name, law))
+        done = run("sweep", "g.toml", "--dry-run", cwd=tmp_path)
+        assert (done.returncode, one_line(done)) == (2, f"error: g.toml: {said}")
+    (tmp_path / "g.toml").write_text(plan.format("fifo", "noisy:0.4"))
+    assert run("sweep", "g.toml", "--dry-run", cwd=tmp_path).stdout.startswith("1 instance, 2 runs of each: 2")
+    assert [path.name for path in tmp_path.iterdir()] == ["g.toml"]
+    done = run("sweep", "g.toml", "--workers", "1", "-o", "t.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list(pd.read_csv(tmp_path / "t.csv")["options"]) == ["estimates=true", "estimates=noisy:0.4"]
+
+
 def test_the_table_is_the_plans_and_its_failures_are_told_each_time(tmp_path: Path) -> None:
     """What an earlier plan has left in the store is not in it."""
     (tmp_path / "mine.py").write_text("def boom(instance):\n    raise ValueError('no idea')\n")

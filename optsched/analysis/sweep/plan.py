@@ -17,6 +17,7 @@ from optsched.files import read_toml
 from optsched.instances.base import Data, refuse
 from optsched.instances.files import validated
 from optsched.quantities import read_seconds, read_seeds
+from optsched.registry import families
 from optsched.stop import Stop
 
 T = TypeVar("T")
@@ -112,6 +113,7 @@ class PolicySpec(Data):
     replan_s: Axis = Field(default_factory=list)
     budget_s: Axis = Field(default_factory=list)
     guard: Axis = Field(default_factory=list)
+    estimates: Axis = Field(default_factory=list)
 
     def axes(self) -> dict[str, list[Any]]:
         """Those that are given."""
@@ -181,9 +183,7 @@ class Plan(Data):
                 fault = _fault(kind, name, options, identity.problem)
                 point = kind, f"{name} {sorted(options.items())}"
                 if fault is not None:
-                    if "has no method" not in unused.get(point, "has no method") and "has no method" in fault:
-                        continue  # what is wrong where the family has it says more
-                    unused[point] = fault
+                    unused[point] = max(unused.get(point, ""), fault, key=_telling)
                     continue
                 used.add(point)
                 for seed in self.seeds:
@@ -193,6 +193,15 @@ class Plan(Data):
             (kind, _), fault = wrong[0]
             raise OptschedError(f"{'methods' if kind == 'offline' else 'policies'}: {fault}")
         return list({trial.key: trial for trial in found}.values())
+
+    def refuse_unknown(self) -> None:
+        """Refuse what no family can run, before any instance is made.
+
+        Raises
+        ------
+        OptschedError : a method, a policy or a setting.
+        """
+        self.trials(Identity(problem, problem, problem, problem, 0) for problem in families())
 
     def _grid(self) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         for method in self.methods:
@@ -228,6 +237,7 @@ def points(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, object]]:
 
 def _fault(kind: str, name: str, options: Mapping[str, object], problem: str) -> str | None:
     """Why a family's instances cannot be run so."""
+    from optsched.instances.events import sigma_of
     from optsched.methods import method
     from optsched.rolling.forecast import forecast
     from optsched.rolling.policy import Settings, policy
@@ -242,9 +252,17 @@ def _fault(kind: str, name: str, options: Mapping[str, object], problem: str) ->
                 raise OptschedError(f"guard is true or false, got {options['guard']!r}")
             policy(problem, name, Settings(window_s=told[0], replan_s=told[1], budget_s=told[2]))
             forecast(str(options["forecast"]))
+            sigma_of(options.get("estimates", "true"))  # type: ignore[arg-type]
     except OptschedError as error:
         return str(error)
     return None
+
+
+def _telling(fault: str) -> int:
+    """What is wrong where a family has it says more than that another has none, and of those what is nearly right does."""
+    if any(f"has no {what}" in fault for what in ("method", "policy", "replay")):
+        return 2 if "did you mean" in fault else 1
+    return 3 if fault else 0
 
 
 def read_plan(path: str | Path) -> Plan:
