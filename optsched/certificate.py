@@ -5,12 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, NonNegativeInt, SerializerFunctionWrapHandler, model_serializer
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Data, Instance
+from optsched.instances.base import LARGEST, Data, Instance
 from optsched.instances.events import A, Events, disturbed, events_of
 from optsched.instances.files import validated
 from optsched.schedules.base import PROVEN, Evaluation, Violation, differs
@@ -66,28 +66,69 @@ class InstanceReference(Data):
         return data
 
 
+Price = Annotated[float, Field(ge=0, le=1e15 * LARGEST)]  # of a unit: a penalty over a tiny one
+
+
+class PricedCover(Data):
+    """Jobs of which one does not run in a slot of a place, for they do not fit there, and what that is worth.
+
+    Attributes
+    ----------
+    place, slot
+        Where and when.
+    jobs
+        Ids.
+    price
+        Objective for one more of them, in the objective's unit.
+    """
+
+    place: str
+    slot: NonNegativeInt
+    jobs: tuple[str, ...]
+    price: Price
+
+
+class PricedCovers(Data):
+    """Prices of capacity and of lifted cover inequalities, which prove a bound together.
+
+    Attributes
+    ----------
+    capacity
+        Objective for one more unit, by place and slot.
+    covers
+        Those of a price.
+    """
+
+    capacity: dict[str, tuple[Price, ...]]
+    covers: tuple[PricedCover, ...]
+
+
 class Proof(Data):
     """How a bound was proven, and what is taken on trust (docs/certificates.md).
 
     Attributes
     ----------
     kind
-        ``prices`` (of capacity), ``duals`` (multipliers of a formulation's rows): anybody can work the bound out again, with
-        every rounding charged; ``integers`` (a search in exact arithmetic); ``path`` (a shortest path and branching, with every
-        rounding charged); ``search`` (branch and bound in floating point); ``sign`` (no cost is negative).
+        ``prices`` (of capacity), ``covers`` (prices of these and of capacity), ``duals`` (multipliers of a formulation's
+        rows): anybody can work the bound out again, with every rounding charged; ``integers`` (a search in exact arithmetic);
+        ``path`` (a shortest path and branching, with every rounding charged); ``search`` (branch and bound in floating point);
+        ``sign`` (no cost is negative).
     overlooked
         By how much the search may have missed the optimum, in the objective's unit; counted against the bound.
     tolerance
         Relative, to which the solver held rows and integers; 0 for none.
     formulation, duals
         The multipliers of its rows, where they were kept.
+    covered
+        Prices of capacity and covers.
     """
 
-    kind: Literal["prices", "duals", "integers", "path", "search", "sign"]
+    kind: Literal["prices", "covers", "duals", "integers", "path", "search", "sign"]
     overlooked: float = 0.0
     tolerance: float = 0.0
     formulation: str | None = None
     duals: tuple[float, ...] | None = None
+    covered: PricedCovers | None = None
 
 
 class Timings(Data):

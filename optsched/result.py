@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self
 
 from pydantic import Field, PrivateAttr, SerializeAsAny
 
@@ -14,6 +14,7 @@ from optsched import report
 from optsched.certificate import (
     InstanceReference,
     Origin,
+    Price,
     Proof,
     Termination,
     Timings,
@@ -26,7 +27,7 @@ from optsched.certificate import (
 )
 from optsched.errors import CertificateError, InputError, OptschedError
 from optsched.files import read_bytes, write_json
-from optsched.instances.base import LARGEST, Data, Instance
+from optsched.instances.base import Data, Instance
 from optsched.instances.files import expect_format, parse_object, validated
 from optsched.referee import check, evaluate, expect_instance, parse
 from optsched.registry import families, family_of
@@ -40,7 +41,6 @@ __all__ = ["Proof", "Result", "Termination", "beats", "certified", "load_result"
 
 RESULT_FORMAT: Literal["optsched-result/1"] = "optsched-result/1"
 
-Price = Annotated[float, Field(ge=0, le=1e15 * LARGEST)]  # of a unit: a penalty over a tiny one
 UNPROVEN = ("gap_limit", "iteration_limit", "completed")  # words that give way to a proof
 KEPT_DUALS = 20_000  # rows; more are not written to the file
 

@@ -178,11 +178,12 @@ def _proven(instance: Instance, result: Result) -> float | None:
         from optsched.phases import proves
 
         return proves(instance, proof, result.objective)
-    if result.shadow_prices is None:
+    covered = None if proof is None else proof.covered
+    if result.shadow_prices is None and covered is None:
         return None
     from optsched.decomposition.method import proven
 
-    return proven(instance, result.shadow_prices)
+    return proven(instance, result.shadow_prices, covered)
 
 
 def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Violation]:
@@ -190,15 +191,18 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
     from optsched.schedules.base import PROVEN, Violation
 
     proof, bound = result.proof, result.bound
-    has = {"prices": result.shadow_prices, "duals": None if proof is None else proof.duals}
+    has: dict[str, object] = {"prices": result.shadow_prices}
+    if proof is not None:
+        has |= {"duals": proof.duals, "covers": proof.covered}
     if (
         proof is not None
         and proof.kind == "sign"
         and not (instance.nonnegative and instance.sense == "minimize" and bound == 0)
     ):
         return [Violation("proof that fits nothing", detail="that no cost is negative proves 0, where costs are minimised")]
-    if proof is not None and proof.kind == "prices" and bound is not None and result.shadow_prices is None:
-        return [Violation("proof that is not there", detail="the bound is said to come from prices, and there are none")]
+    for kind in ("prices", "covers"):
+        if proof is not None and proof.kind == kind and bound is not None and has[kind] is None:
+            return [Violation("proof that is not there", detail=f"the bound is said to come from {kind}, and there are none")]
     if proof is None or bound is None or has.get(proof.kind) is None:
         return []
     if proven is None or not isfinite(proven):
@@ -212,8 +216,10 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
 def _proof(result: Result, proven: float | None) -> str:
     """How the bound was proven, and what is taken on trust."""
     proof = result.proof
-    what = "multipliers" if proof is not None and proof.kind == "duals" else "capacity prices"
+    what = {"duals": "multipliers", "covers": "prices of capacity and covers"}.get(
+        "" if proof is None else proof.kind, "capacity prices"
+    )
     words = "" if proven is None else f"; recomputed from the {what} in the file, the bound is {number(proven)}"
-    if proof is None or proof.kind == "prices" or (proof.kind == "duals" and proven is not None):
+    if proof is None or proof.kind in ("prices", "covers") or (proof.kind == "duals" and proven is not None):
         return words
     return words + "; " + TRUSTED[proof.kind].format(overlooked=number(proof.overlooked), tolerance=f"{proof.tolerance:g}")

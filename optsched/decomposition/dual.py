@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.decomposition.alike import Alike
+from optsched.decomposition.covers import Covers
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.problems.ranks import Groups
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -29,6 +30,7 @@ class Dual:
     Attributes
     ----------
     prices : objective a unit and slot, shape (P, T), not negative, and not above the overload price where there is one.
+    covers : priced besides, if any.
     bound : no schedule earns more. iterations : evaluations of the dual.
     latest : of each option, the last iteration in which it was its job's best, 0 if it never was, shape (n,).
     drawn : of each job an option that was its best, or -1, so that all together make about the load that the volume algorithm
@@ -40,6 +42,7 @@ class Dual:
     iterations: int
     latest: Ints
     drawn: Ints
+    covers: Covers | None = None
 
 
 class LagrangianSubproblem:
@@ -261,8 +264,12 @@ def margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float
     What an option pays is the difference of two sums of prices times its demand, however little the option is worth.
     """
     rent, paid = float(program.rent(prices).sum()), float(program.demand.sum()) * float(prices.sum(axis=1).max(initial=0.0))
-    summed = prices.shape[1] * np.finfo(np.longdouble).eps + 4 * np.finfo(float).eps
-    return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand)) + 4 * float(summed) * paid
+    return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand)) + 4 * _summed(program) * paid
+
+
+def _summed(program: TimeIndexedProblem) -> float:
+    """Relative: what a sum over slots, and a difference of two, may be off by."""
+    return float(program.capacity.shape[1] * np.finfo(np.longdouble).eps + 4 * np.finfo(float).eps)
 
 
 def max_useful_price(program: TimeIndexedProblem) -> float:
@@ -271,10 +278,16 @@ def max_useful_price(program: TimeIndexedProblem) -> float:
     return most if program.overload_price is None else min(most, program.overload_price)
 
 
-def bound_of(program: TimeIndexedProblem, prices: Floats) -> float:
+def bound_of(program: TimeIndexedProblem, prices: Floats, covers: Covers | None = None) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    relaxed = Relaxed(program)
-    return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
+    if covers is None:
+        relaxed = Relaxed(program)
+        return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
+    subproblem, largest = LagrangianSubproblem(program), float(program.value.max(initial=0.0))
+    earned = np.maximum(0.0, subproblem.groups.best(subproblem.reduced_values(prices) - covers.paid(program))).sum()
+    value = program.constant + float(earned) + float(program.rent(prices).sum()) + covers.rent
+    paid = len(program.demand) * float(covers.price @ covers.count.max(axis=1, initial=1.0))
+    return value + margin(program, prices, largest) + ROUNDING * covers.rent + 4 * _summed(program) * paid
 
 
 def _share(excess: Floats, change: Floats, prices: Floats, most: float) -> float:

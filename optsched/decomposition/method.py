@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from optsched.certificate import PricedCovers
+from optsched.decomposition.cover_prices import as_written, proven_by_covers
 from optsched.decomposition.dual import Dual
 from optsched.decomposition.pooled import PooledSearch, pool_view, priced_pool
 from optsched.decomposition.search import Search
@@ -163,7 +165,7 @@ class _Run:
             self.timings["solve"] = clock.elapsed_s() - began
 
     def found(self) -> tuple[Schedule, Dual | None, float | None, Proof]:
-        """Schedule, prices as they are written, and the bound: theirs, or a better one of the core that nothing refutes."""
+        """Schedule, prices as they are written, and the best bound: theirs, that of covers, or one that the core has proven."""
         view, search = self.view, self.search
         if view is None or search is None:
             return self.schedule, None, None, PRICES
@@ -171,10 +173,14 @@ class _Run:
         more = view.problem.objective(best) - self.value > ALIKE * abs(self.value)
         schedule = view.schedule(best) if more else self.schedule
         dual = search.proven or (None if search.dual is None else settled(view.problem, search.dual))
-        core = dual is not None and evaluate(self.instance, schedule).objective <= search.core < dual.bound
-        if core:
-            return schedule, dual, search.core, Proof(kind="search", tolerance=TOLERANCE)
-        return schedule, dual, None if dual is None else dual.bound, PRICES
+        if dual is None:
+            return schedule, None, None, PRICES
+        bound, proof, covered = dual.bound, PRICES, search.covered
+        if covered is not None and covered.bound < bound:
+            bound, proof = covered.bound, Proof(kind="covers", covered=as_written(view, _ids(self.instance), covered))
+        if evaluate(self.instance, schedule).objective <= search.core < bound:
+            bound, proof = search.core, Proof(kind="search", tolerance=TOLERANCE)
+        return schedule, dual, bound, proof
 
 
 def _is_very_large(instance: Instance, options: int) -> bool:
@@ -183,11 +189,20 @@ def _is_very_large(instance: Instance, options: int) -> bool:
     return jobs > 0 and (options > LISTED or options > max(WIDE, A_JOB * jobs))
 
 
-def proven(instance: Instance, prices: ShadowPrices) -> float | None:
-    """The bound that prices of an instance's capacity prove; None if they do not fit, or it is no time-indexed problem."""
+def proven(instance: Instance, prices: ShadowPrices | None, covered: PricedCovers | None = None) -> float | None:
+    """The bound that prices of an instance's capacity prove, or those with covers; None if they do not fit it."""
     own = family_of(instance)
     size = own.exact_size(instance)
     if own.is_time_indexed and size is not None and _is_very_large(instance, size.count):
-        return proven_at(instance, size.count, prices)
+        return None if prices is None or covered is not None else proven_at(instance, size.count, prices)
     view = own.time_indexed(instance)
-    return None if view is None else proven_by(view, prices)
+    if view is None:
+        return None
+    if covered is not None:
+        return proven_by_covers(view, _ids(instance), covered)
+    return None if prices is None else proven_by(view, prices)
+
+
+def _ids(instance: Instance) -> tuple[str, ...]:
+    """Of its jobs, in their order."""
+    return tuple(str(job.id) for job in getattr(instance, "jobs", ()))

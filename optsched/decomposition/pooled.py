@@ -13,7 +13,7 @@ from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.search import Search
 from optsched.decomposition.shadow_prices import written
 from optsched.decomposition.shards import Listed, Shards, merged
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
@@ -113,6 +113,9 @@ class PooledSearch(Search):
     ) -> None:
         super().__init__(program, monitor, stop, seed, threads)
         self.known = dual
+
+    def _covered(self, pool: Bools, share: Floats | None) -> None:
+        """What covers prove of the pool is not proven of all options."""
 
     def _price(self, start: Floats | None) -> Dual:
         return self.known

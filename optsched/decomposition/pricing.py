@@ -31,6 +31,8 @@ class Pricing:
         self.program, self.prices = program, dual.prices
         jobs = len(program.demand)
         self.reduced = LagrangianSubproblem(program).reduced_values(dual.prices)
+        if dual.covers is not None:
+            self.reduced -= dual.covers.paid(program)
         best = np.full(jobs, -np.inf)
         np.maximum.at(best, program.job, self.reduced)
         self.earns = np.maximum(0.0, best)

@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 
 from optsched.certificate import relative_gap
+from optsched.decomposition.covered import with_covers
+from optsched.decomposition.covers import violated
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.legs import COOLED, LONG, Legs
@@ -35,6 +37,8 @@ SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; or so many times the jobs, if that is more
+LARGEST_COVERED, COVER_SHARE = (30_000, 3_000), 0.25  # options, with a time limit and without; of the time that is left
+COVER_S, COVER_MOST = 1.5, 0.4  # but for these seconds, if they are no more of what is left
 LP_SHARE, MIP_SHARE = 0.1, 0.1  # of the time that is left, at most
 MIP_S, MIP_MOST = 2.0, 0.4  # but for these seconds, if they are no more of what is left: small clusters hang on that start
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
@@ -59,6 +63,7 @@ class Search:
     ----------
     best, value : options (indices) and objective. dual : prices and bound, as soon as there are some.
     proven : the same as they are written, once the prices are settled.
+    covered : prices of capacity and covers, where these prove more.
     core : bound of the exact core, infinite until it has one. most_open : options that are worth choosing exactly.
     rounds : so far. window : the windows, once ruins have begun.
     """
@@ -69,6 +74,7 @@ class Search:
         self.rng = np.random.default_rng(seed)
         self.dual: Dual | None = None
         self.proven: Dual | None = None
+        self.covered: Dual | None = None
         self.spare = Spare(stopped=lambda: self._over() is not None)
         self.rounds = 0
         self.best: Ints = np.zeros(0, dtype=np.int64)
@@ -93,6 +99,8 @@ class Search:
         for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
+        if self.covered is not None:
+            self.dual, pricing = self.covered, Pricing(self.program, self.covered)
         return self._over() or self._finish(pricing, CORE_NODES) or self._improve(pricing)
 
     def _offer(self, chosen: Ints) -> None:
@@ -157,10 +165,11 @@ class Search:
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
             return self._drawn(pricing)
-        try:
-            share = np.zeros(len(p))
-            share[pool] = relax(p.where(pool), self.monitor, self._seconds(LP_SHARE))
-        except OptschedError:
+        share = self._vertex(pool)
+        if (covered := self._covered(pool, share)) is not None:
+            self.covered, share = covered
+            pricing = Pricing(p, self.covered)
+        if share is None:
             return self.best
         packing = Packing(p, fitting(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6))))
         order = pricing.order()
@@ -173,8 +182,36 @@ class Search:
         used[self.best] = True
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
-        seconds = None if self.stop.seconds is None else max(MIP_SHARE * self._left(), min(MIP_S, MIP_MOST * self._left()))
-        return self._chosen(used, ROUGH, 1, seconds).chosen
+        return self._chosen(used, ROUGH, 1, self._share(MIP_SHARE, MIP_S, MIP_MOST)).chosen
+
+    def _vertex(self, pool: Bools) -> Floats | None:
+        """The linear relaxation over the pool, shape (n,); None where that would take too long."""
+        share = np.zeros(len(pool))
+        try:
+            share[pool] = relax(self.program.where(pool), self.monitor, self._seconds(LP_SHARE))
+        except OptschedError:
+            return None
+        return share
+
+    def _covered(self, pool: Bools, share: Floats | None) -> tuple[Dual, Floats] | None:
+        """Prices of capacity and of covers, and a vertex, where the relaxation violates covers."""
+        p, seconds = self.program, self._share(COVER_SHARE, COVER_S, COVER_MOST)
+        assert self.dual is not None
+        largest = LARGEST_COVERED[seconds is None]
+        pool = p.value > 0 if len(p) <= largest else pool
+        if self._over() or int(pool.sum()) > largest:
+            return None
+        if p.overload_price is not None or (share is not None and violated(p, share, 1) is None):
+            return None
+        ends_s = np.inf if seconds is None else self.monitor.clock.elapsed_s() + seconds
+
+        def over() -> bool:
+            return self.monitor.clock.elapsed_s() > ends_s or self._over() is not None
+
+        found = with_covers(p, pool, self.dual, self.monitor, over, seconds)
+        if found is not None:
+            self.monitor.bounded(-found[0].bound)
+        return found
 
     def _chosen(self, among: Bools, gap: float, nodes: int, seconds: float | None) -> Optimum:
         """The best so far or better, exactly, among some options, in so many seconds at most."""
@@ -186,6 +223,10 @@ class Search:
     def _seconds(self, share: float) -> float | None:
         """A share of the time that is left."""
         return None if self.stop.seconds is None else share * self._left()
+
+    def _share(self, share: float, least: float, most: float) -> float | None:
+        """The same, or so many seconds, if these are at most another share of it."""
+        return None if self.stop.seconds is None else max(share * self._left(), min(least, most * self._left()))
 
     def _drawn(self, pricing: Pricing) -> Ints:
         """What the prices' volume has drawn, the densest first; who does not fit goes where it earns most."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Bools, Floats
+from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
@@ -298,3 +298,65 @@ def relaxation(
     found = highs.getSolution()
     x, y = (np.array(values, dtype=float) for values in (found.col_value, found.row_dual))
     return form.sign * float(highs.getInfo().objective_function_value) / form.scale, x, y
+
+
+class Incremental:
+    """A linear program that is minimised again and again, each time with more rows, from the last basis.
+
+    Parameters
+    ----------
+    cost, upper
+        Of the columns, shape (n,), which are not negative.
+    rows
+        Row, column and entry of what is not zero.
+    limits
+        Of the rows, from below and above.
+    monitor
+        Of a run that may be stopped.
+    seconds
+        For HiGHS, at most, all in all.
+    """
+
+    def __init__(
+        self,
+        cost: Floats,
+        upper: Floats,
+        rows: tuple[Ints, Ints, Floats],
+        limits: tuple[Floats, Floats],
+        monitor: Monitor,
+        seconds: float | None,
+    ) -> None:
+        from scipy.sparse import csr_matrix
+
+        row, column, entry = rows
+        matrix = csr_matrix((entry, (row, column)), shape=(len(limits[0]), len(cost)))
+        self._highs, columns = quiet(), len(cost)
+        integer = np.zeros(columns, dtype=np.int32)
+        bounds = (cost, np.zeros(columns), upper, *limits)
+        entries = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
+        self._highs.passModel(columns, len(limits[0]), matrix.nnz, 2, 1, 0.0, *bounds, *entries, integer)
+        if seconds is not None:
+            self._highs.setOptionValue("time_limit", seconds)
+        _listen(self._highs, monitor, bounds=False)
+
+    def add(self, begins: Ints, columns: Ints, entries: Floats, limit: Floats) -> None:
+        """Rows that are at most `limit`: where each begins among the entries, one after the last, and their columns."""
+        below = np.full(len(limit), -np.inf)
+        where = begins[:-1].astype(np.int32), columns.astype(np.int32)
+        self._highs.addRows(len(limit), below, limit, len(columns), *where, entries)
+
+    def solve(self) -> tuple[Floats, Floats, Floats]:
+        """The optimum, the columns' reduced costs and the rows' multipliers.
+
+        Raises
+        ------
+        OptschedError : it was stopped, or there is none.
+        """
+        import highspy
+
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            raise OptschedError(f"HiGHS ended with {self._highs.modelStatusToString(self._highs.getModelStatus())}")
+        found = self._highs.getSolution()
+        x, reduced, duals = (np.array(each, dtype=float) for each in (found.col_value, found.col_dual, found.row_dual))
+        return x, reduced, duals

@@ -8,6 +8,7 @@ from optsched.result import Result
 REFEREE = "The objective was recomputed from the schedule by the referee, which knows nothing of the method."
 PROOFS = {
     "prices": "shadow prices of capacity, with every rounding charged; optsched check works it out again from the result file",
+    "covers": "prices of capacity and of covers, with every rounding charged; optsched check works it out again from the file",
     "duals": "multipliers of a linear program's rows, rounded safely; optsched check works it out again if the file keeps them",
     "integers": "a search in exact integer arithmetic, with the rounding of costs charged",
     "path": "shortest paths over staircases and branching on days, with every rounding charged",

@@ -1,0 +1,143 @@
+"""The linear relaxation with lifted covers, found as they are violated, and the bound that its multipliers prove.
+
+What prices of capacity cannot see is that jobs do not fit by halves. On sites that hold few jobs at a time this is most of the
+gap. The multipliers count, not the solver's word: prices of capacity and of covers are a Lagrangian dual of all options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.decomposition.covers import Covers, together, violated
+from optsched.decomposition.dual import Dual, bound_of
+from optsched.decomposition.shadow_prices import written
+from optsched.errors import OptschedError
+from optsched.instances.base import Bools, Floats
+from optsched.monitor import Monitor
+from optsched.problems.time_indexed import TimeIndexedProblem
+
+ROUNDS, MOST = 30, 3000  # of covers, and covers of a round
+MUCH = 2e-4  # relative: what a round is worth
+LACKING, EXTENDED = 1e-4, 3  # relative: what options outside of the pool add to the bound; how often they are let in
+SCALE = 1e3  # of the dearest option: HiGHS holds reduced costs to 1e-7
+
+
+def with_covers(
+    program: TimeIndexedProblem, pool: Bools, dual: Dual, monitor: Monitor, over: Callable[[], bool], seconds: float | None
+) -> tuple[Dual, Floats] | None:
+    """Prices of capacity and covers, and a choice by shares, shape (n,); None where no cover is violated, or time is too short.
+
+    Parameters
+    ----------
+    pool : options of the relaxation, shape (n,); others are let in where they earn more than their job's best.
+    dual : prices of capacity alone.
+    over : whether it is time to end.
+    seconds : for HiGHS, at most.
+    """
+    pool, covers, best, share = pool.copy(), None, dual, np.zeros(len(program))
+    for _ in range(EXTENDED):
+        relaxation = Relaxation(program.where(pool), monitor, seconds)
+        try:
+            value, covers = _cut(relaxation, covers, over)
+        except OptschedError:
+            break
+        if covers is None:
+            return None
+        priced = replace(covers, price=written(relaxation.prices_of_covers))
+        found = replace(dual, prices=written(relaxation.prices), covers=priced.where(priced.price > 0))
+        found = replace(found, bound=bound_of(program, found.prices, found.covers))
+        if found.bound < best.bound:
+            best, share = found, np.zeros(len(program))
+            share[pool] = relaxation.share
+        more = _missing(program, found, pool)
+        if found.bound - value <= LACKING * abs(value) or not more.any() or over():
+            break
+        pool |= more
+    return (best, share) if best.covers is not None else None
+
+
+def _cut(relaxation: Relaxation, covers: Covers | None, over: Callable[[], bool]) -> tuple[float, Covers | None]:
+    """The value with all covers that are worth it, and these."""
+    if covers is not None:
+        relaxation.add(covers)
+    value = relaxation.solve()
+    for _ in range(ROUNDS):
+        more = violated(relaxation.program, relaxation.share, MOST)
+        if more is None or over():
+            break
+        relaxation.add(more)
+        before = value
+        try:
+            value = relaxation.solve()
+        except OptschedError:  # time is over: what was before it holds
+            break
+        covers = more if covers is None else together([covers, more])
+        if before - value <= MUCH * abs(value):
+            break
+    return value, covers
+
+
+def _missing(program: TimeIndexedProblem, dual: Dual, pool: Bools) -> Bools:
+    """Options outside of the pool that are their job's best at these prices, or as good as those inside, shape (n,)."""
+    from optsched.decomposition.pricing import Pricing
+
+    pricing = Pricing(program, dual)
+    inside = np.zeros(len(program.demand))
+    np.maximum.at(inside, program.job[pool], pricing.reduced[pool])
+    return ~pool & (pricing.reduced > inside[program.job])
+
+
+class Relaxation:
+    """Shares of options, at most one a job, under the capacity of each place and slot and covers, in HiGHS.
+
+    Attributes
+    ----------
+    share : of each option, shape (n,), once solved. prices : of capacity, shape (P, T). prices_of_covers : shape (C,).
+    """
+
+    def __init__(self, program: TimeIndexedProblem, monitor: Monitor, seconds: float | None) -> None:
+        from optsched.solvers.highs import Incremental
+
+        self.program = program
+        places, slots = program.capacity.shape
+        options, loads = len(program), places * slots
+        begin = program.place * slots + program.start
+        end = program.start + program.duration[program.job]
+        inside = np.flatnonzero(end < slots)
+        asked, rows = program.demand[program.job], np.arange(loads)
+        goes_on = rows[rows % slots > 0]
+        jobs, job = np.unique(program.job, return_inverse=True)
+        row = [begin, (program.place * slots + end)[inside], rows, goes_on, loads + job]
+        column = [np.arange(options), inside, options + rows, options + goes_on - 1, np.arange(options)]
+        entry = [-asked, asked[inside], np.ones(loads), -np.ones(len(goes_on)), np.ones(options)]
+        self._scale = SCALE / float(program.value.max(initial=1e-300))
+        self._loads, self._jobs = slice(options, options + loads), len(jobs)
+        self._highs = Incremental(
+            cost=np.append(-self._scale * program.value, np.zeros(loads)),
+            upper=np.append(np.ones(options), program.within.ravel()),
+            rows=(np.concatenate(row), np.concatenate(column), np.concatenate(entry)),
+            limits=(np.append(np.zeros(loads), np.full(len(jobs), -np.inf)), np.append(np.zeros(loads), np.ones(len(jobs)))),
+            monitor=monitor,
+            seconds=seconds,
+        )
+
+    def add(self, covers: Covers) -> None:
+        """Rows for these."""
+        self._highs.add(*covers.rows(self.program), covers.limit)
+
+    def solve(self) -> float:
+        """The value.
+
+        Raises
+        ------
+        OptschedError : HiGHS was stopped, or finds no optimum.
+        """
+        x, reduced, duals = self._highs.solve()
+        self.share = np.clip(x[: len(self.program)], 0.0, 1.0)
+        self.prices = np.maximum(0.0, -reduced[self._loads] / self._scale).reshape(self.program.capacity.shape)
+        own = self._jobs + self.program.capacity.size
+        self.prices_of_covers = np.maximum(0.0, -duals[own:] / self._scale)
+        return self.program.constant + float(self.program.value @ self.share)
