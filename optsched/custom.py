@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from inspect import unwrap
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from optsched.errors import CertificateError, Disproved, OptschedError
 from optsched.heuristic_method import OURS, HeuristicMethod, parameters, read_options
-from optsched.instances.base import Instance
+from optsched.instances.base import I, Instance
 from optsched.instances.plain import plain
 from optsched.interrupts import heard
 from optsched.referee import read
@@ -70,9 +71,9 @@ class ForeignMethod:
             _theirs(self.name, getattr(self.method, "name", self.name)),
             guarded(self.name),
             nullcontext() if keeps else heard(),
-            _untouched(self.name, instance),
+            _untouched(self.name, instance) as shown,
         ):
-            result = self.method(instance, stop=stop, seed=seed, start=start, progress=progress)
+            result = self.method(shown, stop=stop, seed=seed, start=deepcopy(start), progress=progress)
         if not isinstance(result, Result):
             way = "optsched.certify(instance, schedule, bound) makes one"
             raise OptschedError(f"{self.name} returned {_told(result)}, expected an optsched.Result: {way}")
@@ -95,7 +96,7 @@ class ForeignHeuristic(HeuristicMethod):
         Disproved
             The schedule breaks a rule.
         """
-        with _theirs(self.name), _untouched(self.name, instance):
+        with _theirs(self.name):
             return super().__call__(instance, **how)
 
 
@@ -111,11 +112,11 @@ def _theirs(*names: str) -> Iterator[None]:
 
 
 @contextmanager
-def _untouched(name: str, instance: Instance) -> Iterator[None]:
-    """What is judged by the instance is worth nothing if somebody else's code has written to it."""
-    before = instance.sha256
-    yield
-    if instance.model_copy().sha256 != before:  # what was worked out of it is not copied
+def _untouched(name: str, instance: I) -> Iterator[I]:
+    """An instance of their own for somebody else's code, who is told so where it writes to it: ours is what judges."""
+    shown = deepcopy(instance.model_copy())  # without what was worked out of it, which may be large
+    yield shown
+    if shown != instance:
         raise OptschedError(
             f"{name} has written to its instance, which stays as it is: instance.model_copy(update=...) is another"
         )
@@ -165,8 +166,9 @@ def as_method(
     def heuristic(instance: Instance, seed: int = 0, *, spare: Spare | None = None) -> Schedule:
         _expect(called, kinds, instance)
         known = {"seed": seed, "spare": spare}
-        with guarded(called), nullcontext() if "spare" in ours else heard():  # who cannot ask is ended
-            returned = found(instance, **{word: known[word] for word in ours}, **further)
+        may_end = nullcontext() if "spare" in ours else heard()  # who cannot ask is ended
+        with guarded(called), may_end, _untouched(called, instance) as shown:
+            returned = found(shown, **{word: known[word] for word in ours}, **further)
         return as_schedule(called, instance, returned)
 
     return ForeignHeuristic(called, heuristic, read | further)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
+from copy import deepcopy
 from inspect import Parameter
 from typing import cast
 
@@ -88,7 +88,7 @@ class Shielded:
     def decide(self, snapshot: Instance) -> Schedule:
         """The policy's decision, a dict read as the schedule that it is."""
         try:
-            shown = copy(snapshot)  # what they write to is theirs
+            shown = deepcopy(snapshot)  # what they write to is theirs, down to the times of a job
             decision: Schedule | Mapping[str, object] = self.policy.decide(shown)
         except SystemExit as error:
             raise RuntimeError(f"SystemExit: {error}") from error
@@ -110,7 +110,7 @@ class Shielded:
     def doubt(self, instance: Instance, forecast: str) -> str | None:
         """What the policy says where it has learned from another instance."""
         with guarded(self.name, "doubt"):
-            return self.policy.doubt(instance, forecast) if isinstance(self.policy, Trained) else None
+            return self.policy.doubt(deepcopy(instance), forecast) if isinstance(self.policy, Trained) else None
 
 
 class ShieldedLasting(Shielded):

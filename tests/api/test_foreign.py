@@ -454,6 +454,46 @@ def test_whoever_writes_to_an_instance_is_refused() -> None:
     assert optsched.solve(kept, lambda instance: {"starts": []}).verify(kept) == []
 
 
+def test_nobody_changes_what_an_instance_holds(examples: Path) -> None:
+    """Its dicts and jobs: whoever writes to them is refused as a heuristic, and is as good as any other as a policy."""
+    instance = optsched.load(examples / "allocation-two.json")
+    assert isinstance(instance, optsched.allocation.Instance)
+    before, fifo = instance.model_dump(), optsched.replay(instance, "fifo").objective
+
+    def spoilt(shown: optsched.allocation.Instance) -> Any:
+        decided = optsched.solve(shown, "greedy").best
+        for job in shown.jobs:
+            job.__dict__["due_s"] = 1e9
+            job.time_s.clear()
+        shown.gpu_types.clear()
+        return decided
+
+    class Spoils:
+        def reset(self, seed: int) -> None:
+            pass
+
+        def decide(self, snapshot: optsched.allocation.Instance) -> Any:
+            return spoilt(snapshot)
+
+        def doubt(self, instance: optsched.allocation.Instance, forecast: str) -> None:
+            instance.gpu_types.clear()
+
+    class Whole(Spoils):
+        def __call__(self, instance: Any, *, stop: Any = None, seed: int = 0, start: Any = None, progress: Any = None) -> Any:
+            start.schedule.__dict__.clear()
+            return spoilt(instance)
+
+    start = optsched.solve(instance, "fifo")
+    for refused in (spoilt, Whole()):
+        assert "has written to its instance" in told(lambda how=refused: optsched.solve(instance, how, start=start))  # type: ignore[misc]
+    assert start.verify(instance) == []
+    assert "has written to its instance" in told(lambda: optsched.replay(instance, spoilt))
+    played = optsched.replay(instance, Spoils())
+    assert played.objective == optsched.replay(instance, "greedy").objective
+    assert instance.model_dump() == before
+    assert optsched.replay(instance, "fifo").objective == fifo
+
+
 def test_what_a_policy_writes_to_its_snapshot_is_its_own() -> None:
     """Its decision is looked at beside what it was shown."""
 
