@@ -66,6 +66,11 @@ class Disproved(CertificateError):
     """The referee refuses what somebody else's code returned: nothing of ours is wrong."""
 
 
+def raised(error: BaseException) -> str:
+    """An exception of somebody else's code in one line: its type, and what it says."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+
+
 def meant(word: str, known: Iterable[str], there_are: str = "there are") -> str:
     """What was probably meant, as the end of a message about a name; else what there is."""
     names = list(known)

@@ -22,6 +22,10 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came."""
 
 
+class LeftBehind(SystemExit):
+    """Raised in a thread of ours whose result nobody waits for."""
+
+
 @dataclass
 class _Requests:
     """What has come: the first signal and when, how many, whether one waits; how many stretches of work make it wait."""
@@ -83,6 +87,11 @@ def check() -> None:
     """Raise again what has come, in case that somebody has caught it on the way."""
     if asked():
         _raise()
+
+
+def ours(error: BaseException) -> bool:
+    """Whether what came out of somebody else's code ends a thread of ours or, as far as is known, is a request to stop."""
+    return isinstance(error, LeftBehind) or (isinstance(error, KeyboardInterrupt) and (asked() or not listening()))
 
 
 def exit_code() -> int | None:

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.instances.base import Floats
-from optsched.interrupts import heard, held
+from optsched.interrupts import LeftBehind, heard, held
 from optsched.stop import Clock
 
 GRACE_S = 0.4
@@ -143,7 +143,7 @@ def run_with_deadline(work: Callable[[], None], monitor: Monitor, deadline_s: fl
             work()
         except BaseException as error:
             failure.append(error)
-            if isinstance(error, _LeftBehind):
+            if isinstance(error, LeftBehind):
                 _remains.append(error)
         finally:
             _Unheard.threads.discard(threading.get_ident())
@@ -175,10 +175,6 @@ def run_with_deadline(work: Callable[[], None], monitor: Monitor, deadline_s: fl
         raise failure[0]
 
 
-class _LeftBehind(SystemExit):
-    """Raised in a thread whose result nobody waits for."""
-
-
 _remains: list[BaseException] = []
 """Of threads left behind: with what they have built, millions of objects, to free which would block everybody for seconds."""
 
@@ -205,7 +201,7 @@ def _end(thread: threading.Thread) -> None:
         if not any(isinstance(known, _Unheard) for known in handler.filters):
             handler.addFilter(_Unheard())
     gc.freeze()  # the collector, paused while a model is built, would walk all of it
-    _remains.append(_LeftBehind())  # so that it is thawed, even if the thread ends before the exception comes
+    _remains.append(LeftBehind())  # so that it is thawed, even if the thread ends before the exception comes
     if not isinstance(sys.unraisablehook, _SentAgain):
         sys.unraisablehook = _SentAgain(sys.unraisablehook)
     _send(thread)
@@ -218,7 +214,7 @@ def _send(thread: threading.Thread) -> None:
     if _inside(thread, IMPORTS):
         threading.Timer(POLL_S, _send, (thread,)).start()
     else:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_LeftBehind))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(LeftBehind))
 
 
 class _SentAgain:
@@ -228,7 +224,7 @@ class _SentAgain:
         self._others = others
 
     def __call__(self, unraisable: sys.UnraisableHookArgs) -> None:
-        if unraisable.exc_type is _LeftBehind:  # not at once: that would be raised here, where nobody hears it either
+        if unraisable.exc_type is LeftBehind:  # not at once: that would be raised here, where nobody hears it either
             threading.Timer(POLL_S, _send, (threading.current_thread(),)).start()
         else:
             self._others(unraisable)

@@ -14,7 +14,8 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, raised
+from optsched.interrupts import ours
 
 if TYPE_CHECKING:  # who lists plug-ins, in help for instance, loads nothing else
     from optsched.family import Family
@@ -77,7 +78,7 @@ def added(group: str, ours: Collection[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def guarded(reference: str, doing: str = "") -> Iterator[None]:
-    """Around code of somebody else's: what it raises becomes one line that names it; Ctrl-C and our own errors pass.
+    """Around code of somebody else's: all that it raises becomes one line that names it; Ctrl-C and our own errors pass.
 
     Parameters
     ----------
@@ -89,18 +90,17 @@ def guarded(reference: str, doing: str = "") -> Iterator[None]:
     Raises
     ------
     OptschedError
-        It raised an exception, or asked to leave the program.
+        It raised something else, an exit from the program for instance.
     """
     try:
         yield
     except OptschedError:
         raise
-    except (Exception, SystemExit) as error:
-        if isinstance(error, SystemExit) and type(error) is not SystemExit:
-            raise  # a thread of ours that is ended
+    except BaseException as error:
+        if ours(error):
+            raise
         who = f"{reference}: {doing}" if doing else reference
-        told = f"{who} raised {type(error).__name__}" + (f": {error}" if str(error) else "")
-        raise OptschedError(" ".join(told.split())) from error
+        raise OptschedError(f"{who} raised {raised(error)}") from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-from optsched.errors import CertificateError, OptschedError
+from optsched.errors import OptschedError, raised
 from optsched.instances.base import Instance
 from optsched.rolling.policy import Guarded, Hurried, Lasting, Policy
 from optsched.schedules.base import Schedule
@@ -25,6 +25,10 @@ PR_SET_PDEATHSIG = 1
 
 class OutOfTime(Exception):
     """A decision took longer than its budget."""
+
+
+class Raised(RuntimeError):
+    """What a policy raised in its worker, as it is told."""
 
 
 class Budgeted:
@@ -60,7 +64,7 @@ class Budgeted:
 
         Raises
         ------
-        OutOfTime : the budget is spent; the worker is gone. What the policy raises comes as a RuntimeError.
+        OutOfTime : the budget is spent; the worker is gone. What the policy raises comes as a `Raised` or an OptschedError.
         """
         clock = Clock()
         if self.pipe is None:
@@ -129,13 +133,13 @@ def _work(policy: Policy[Instance, Schedule], pipe: Connection, other_end: Conne
         failure: Exception | None = None
         try:
             decision = policy.decide(snapshot)
-        except CertificateError as error:
+        except OptschedError as error:
             failure = error
-        except Exception as error:
-            failure = RuntimeError(f"{type(error).__name__}: {error}")
+        except BaseException as error:
+            failure = Raised(raised(error))
         try:
             answer = pickle.dumps((decision, failure, pickle.dumps(policy)))
-        except Exception as error:
+        except BaseException as error:
             answer = pickle.dumps((None, RuntimeError(f"cannot be pickled, as a budget needs: {error}"), None))
         pipe.send_bytes(answer)
 

@@ -60,7 +60,7 @@ def foreign_policy(problem: str, name: str, found: object, settings: Settings) -
 
 
 def shielded(name: str, policy: object) -> Policy[Instance, Schedule]:
-    """Somebody else's policy, which may decide by a dict, and whose `sys.exit` ends no replay.
+    """Somebody else's policy, which may decide by a dict.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def shielded(name: str, policy: object) -> Policy[Instance, Schedule]:
 
 
 class Shielded:
-    """A policy of somebody else's. What `decide` raises stays as it is, for the replay to tell, but for an exit."""
+    """A policy of somebody else's. What `decide` raises stays as it is, for the replay to tell."""
 
     def __init__(self, name: str, policy: Policy[Instance, Schedule]) -> None:
         self.name, self.policy = name, policy
@@ -87,11 +87,8 @@ class Shielded:
 
     def decide(self, snapshot: Instance) -> Schedule:
         """The policy's decision, a dict read as the schedule that it is."""
-        try:
-            shown = deepcopy(snapshot)  # what they write to is theirs, down to the times of a job
-            decision: Schedule | Mapping[str, object] = self.policy.decide(shown)
-        except SystemExit as error:
-            raise RuntimeError(f"SystemExit: {error}") from error
+        shown = deepcopy(snapshot)  # what they write to is theirs, down to the times of a job
+        decision: Schedule | Mapping[str, object] = self.policy.decide(shown)
         if isinstance(decision, Mapping):
             return read(snapshot, plain(decision), f"{self.name} returned")
         return decision

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from optsched.errors import CertificateError, Disproved, OptschedError
+from optsched.errors import CertificateError, Disproved, OptschedError, raised
 from optsched.instances.base import Data, Instance, NonNegative
-from optsched.interrupts import check, heard
+from optsched.interrupts import check, heard, ours
 from optsched.referee import evaluate, parse
 from optsched.result import Result
-from optsched.rolling.budget import OutOfTime
+from optsched.rolling.budget import OutOfTime, Raised
 from optsched.rolling.policy import Guarded, Policy
 from optsched.rolling.simulator import Simulator, Told
 from optsched.schedules.base import Schedule
@@ -53,7 +53,7 @@ class Failure:
 
     reason: str
     late: bool = False
-    cause: Exception | None = None
+    cause: BaseException | None = None
 
 
 def judged(count: int) -> bool:
@@ -221,15 +221,20 @@ class ReplayRun:
                 raise
             named = str(error).startswith(name)  # as heuristics of somebody else's are
             return None, Failure(str(error) if named else f"{name}: {error}", cause=error)
-        except Exception as error:
-            return None, Failure(" ".join(f"{name} raised {type(error).__name__}: {error}".split()), cause=error)
+        except BaseException as error:
+            if ours(error):
+                raise
+            said = str(error) if isinstance(error, Raised) else raised(error)
+            return None, Failure(f"{name} raised {said}", cause=error)
         if not isinstance(decision, Schedule):
             said = f"{name} returned {type(decision).__name__}, expected a schedule of {self.simulator.truth.problem}"
             return None, Failure(said)
         try:
             broken = self.simulator.refuses(snapshot, decision)
             part = None if broken else self.simulator.present(decision)
-        except Exception as error:
-            said = f"{name} returned {type(decision).__name__}, which cannot be judged: {type(error).__name__}: {error}"
+        except BaseException as error:
+            if ours(error):
+                raise
+            said = f"{name} returned {type(decision).__name__}, which cannot be judged: {raised(error)}"
             return None, Failure(said, cause=error)
         return part, Failure(f"{name}: {broken[0]}") if broken else None

@@ -36,6 +36,9 @@ from optsched.scaffold import BaseMethod, Found
 
 def leaves(instance): sys.exit(3)
 def fails(instance): raise ValueError("two\\nlines")
+class Odd(SystemExit): pass
+def ends(instance): raise GeneratorExit
+def odd(instance): raise Odd("exit")
 def nothing(instance): return None
 def text(instance): return "a schedule"
 def as_dict(instance): return {"starts": []}
@@ -215,6 +218,8 @@ def test_the_working_directory_is_for_what_is_typed_and_comes_last(
     [
         (lambda i: optsched.solve(i, "wrong:leaves"), "wrong:leaves raised SystemExit: 3"),
         (lambda i: optsched.solve(i, "wrong:fails"), "wrong:fails raised ValueError: two lines"),
+        (lambda i: optsched.solve(i, "wrong:ends"), "wrong:ends raised GeneratorExit"),
+        (lambda i: optsched.solve(i, "wrong:odd"), "wrong:odd raised Odd: exit"),
         (
             lambda i: optsched.solve(i, "wrong:nothing"),
             "wrong:nothing returned None, expected a GeoSchedule or the dict of one",
@@ -238,7 +243,7 @@ def test_the_working_directory_is_for_what_is_typed_and_comes_last(
         (lambda i: optsched.replay(i, "wrong:nothing"), "the policy failed at 1,560 s: "),
         (
             lambda i: optsched.replay(i, "wrong:LeavesLater"),
-            "the policy failed at 1,560 s: wrong:LeavesLater raised RuntimeError: SystemExit: 3",
+            "the policy failed at 1,560 s: wrong:LeavesLater raised SystemExit: 3",
         ),
         (lambda i: optsched.solve(i, backend="wrong:Leaves"), "wrong:Leaves: making it raised SystemExit: 3"),
         (lambda i: optsched.solve(i, backend="wrong:Unsure"), "wrong:Unsure: unavailable() raised KeyError: 'why'"),

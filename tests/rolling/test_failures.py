@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import optsched
+from optsched import interrupts
 from optsched.instances.generators import osdec
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import Settings, policies
@@ -93,6 +94,58 @@ class Leaves(Sane):
         sys.exit(3)
 
 
+class Odd(BaseException):
+    """Neither an Exception nor an exit."""
+
+
+class Throws(Sane):
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def decide(self, snapshot: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(budget_s=30)])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (GeneratorExit(), "GeneratorExit"),
+        (Odd("two\nlines"), "Odd: two lines"),
+        (SystemExit(3), "SystemExit: 3"),
+        (ZeroDivisionError("oops"), "ZeroDivisionError: oops"),
+    ],
+)
+def test_whatever_is_raised_is_told_as_it_is(error: BaseException, said: str, settings: Settings) -> None:
+    """With a budget and without one."""
+    result = replay(batch(), Throws(error), settings=settings, on_failure="fallback")
+    assert (result.message or "").endswith(f"first: Throws raised {said}")
+    with pytest.raises(PolicyFailed, match=f": Throws raised {said} "):
+        replay(batch(), Throws(error), settings=settings)
+
+
+def test_a_reset_that_raises_what_is_no_exception() -> None:
+    class Mine(Sane):
+        def reset(self, seed: int) -> None:
+            raise Odd
+
+    with pytest.raises(optsched.OptschedError, match=r"^Mine: reset raised Odd$"):
+        replay(batch(), Mine())
+
+
+def test_an_interrupt_that_nobody_asked_for_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where requests to stop are listened to, it is known whether one has come."""
+    with pytest.raises(KeyboardInterrupt):
+        replay(batch(), Throws(KeyboardInterrupt()))
+    monkeypatch.setattr(interrupts, "listening", lambda: True)
+    with pytest.raises(PolicyFailed, match="Throws raised KeyboardInterrupt "):
+        replay(batch(), Throws(KeyboardInterrupt()))
+    monkeypatch.setattr(interrupts, "asked", lambda: True)
+    monkeypatch.setattr(interrupts, "check", lambda: None)
+    with pytest.raises(KeyboardInterrupt):
+        replay(batch(), Throws(KeyboardInterrupt()))
+
+
 class NeverBegins(Sane):
     def reset(self, seed: int) -> None:
         raise KeyError("seed")
@@ -105,7 +158,7 @@ class WithoutReset:
 def test_an_object_is_guarded_as_a_name_is() -> None:
     """It may decide by a dict, no exit of its ends the program, and what else it raises is one line with its name."""
     assert replay(batch(), ByDict()).schedule == replay(batch(), Sane()).schedule
-    with pytest.raises(PolicyFailed, match="Leaves raised RuntimeError: SystemExit: 3"):
+    with pytest.raises(PolicyFailed, match="Leaves raised SystemExit: 3"):
         replay(batch(), Leaves())
     with pytest.raises(optsched.OptschedError, match=r"^NeverBegins: reset raised KeyError: 'seed'$"):
         replay(batch(), NeverBegins())
