@@ -37,12 +37,22 @@ class _Output(io.FileIO):
             raise
 
 
+class _Kept(io.TextIOWrapper):
+    """A standard stream that stays open: of somebody else's code in this process, closing it would lose what follows."""
+
+    def close(self) -> None:
+        """Write what waits, and no more."""
+        self.flush()
+
+
 _output: _Output | None = None
 
 
 def open_output() -> None:
-    """Take standard output; where it is closed keep its descriptor, which the next file to be opened would get."""
+    """Take the standard streams; where output is closed keep its descriptor, which the next file to be opened would get."""
     global _output
+    if (err := sys.stderr) is not None and err is sys.__stderr__:
+        sys.stderr = _Kept(err.buffer, err.encoding, err.errors, line_buffering=True)
     if sys.stdout is not sys.__stdout__:  # somebody else's, a test's for instance
         return
     given = sys.stdout
@@ -53,12 +63,12 @@ def open_output() -> None:
         _output.none = given is None
         how = ("utf-8", None) if given is None else (given.encoding, given.errors)
         lines = given is not None and given.line_buffering
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_output), *how, line_buffering=lines)
+        sys.stdout = _Kept(io.BufferedWriter(_output), *how, line_buffering=lines)
 
 
 def flushed() -> OSError | None:
     """Why what has been printed cannot be written; None where it is, or where its reader has left."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, ValueError):
         sys.stderr.flush()
     try:
         sys.stdout.flush()
@@ -66,6 +76,8 @@ def flushed() -> OSError | None:
         give_up()
     except OSError as error:
         return error
+    except ValueError:  # somebody else's code has closed what is below it
+        return OSError(errno.EBADF, os.strerror(errno.EBADF))
     return None if _output is None else _output.failed
 
 

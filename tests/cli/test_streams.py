@@ -54,6 +54,33 @@ def test_standard_output_that_is_closed(examples: Path, tmp_path: Path, words: s
     assert done.returncode == 2
 
 
+CLOSES = """
+import sys
+from optsched.registry import family_of
+
+class Closes:
+    def reset(self, seed): pass
+    def decide(self, snapshot):
+        {what}.close()
+        return family_of(snapshot).heuristics()["greedy"](snapshot, 0)
+"""
+
+
+@pytest.mark.parametrize("words", ["", "--json", "-o r.json"])
+@pytest.mark.parametrize("what", ["sys.stdout", "sys.stderr", "sys.stdout.buffer"])
+def test_a_policy_that_closes_a_stream_loses_nothing(examples: Path, tmp_path: Path, what: str, words: str) -> None:
+    (tmp_path / "mine.py").write_text(CLOSES.format(what=what))
+    done = shell(f"optsched replay {examples / 'deferrable-small.json'} --policy mine:Closes {words}", tmp_path)
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "r.json").exists() == words.startswith("-o")
+    if what == "sys.stdout.buffer":
+        lost = [] if words == "--json" else ["error: standard output: cannot be written (Bad file descriptor)"]
+        assert done.stderr.splitlines() == lost
+    else:
+        assert done.returncode == 0
+        assert "mine:Closes" in done.stdout
+
+
 def test_who_prints_nothing_needs_no_standard_output(tmp_path: Path) -> None:
     done = shell("optsched generate osdec --jobs 5 -o x.json >&-", tmp_path)
     assert done.returncode == 0, done.stderr
