@@ -51,7 +51,7 @@ _output: _Output | None = None
 def open_output() -> None:
     """Take the standard streams; where output is closed keep its descriptor, which the next file to be opened would get."""
     global _output
-    if (err := sys.stderr) is not None and err is sys.__stderr__:
+    if (err := sys.stderr) is sys.__stderr__ and err is not None:
         sys.stderr = _Kept(err.buffer, err.encoding, err.errors, line_buffering=True)
     if sys.stdout is not sys.__stdout__:  # somebody else's, a test's for instance
         return
