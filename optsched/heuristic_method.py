@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from inspect import Parameter, signature
-from typing import cast
+from inspect import Parameter, signature, unwrap
+from sys import modules
+from typing import cast, get_args
 
 from optsched.errors import OptschedError
 from optsched.family import Heuristic
@@ -17,7 +19,7 @@ from optsched.starts import better, feasible_start
 from optsched.stop import Spare
 
 OURS = ("seed", "spare")  # what a heuristic is given, where it takes it: never options
-MOST = 1e9
+MOST = 10**9
 NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
@@ -54,7 +56,8 @@ def read_options(name: str, made: Callable[..., object], options: Mapping[str, o
     made
         What takes them: each of its parameters by name but the first of a function, ``seed`` and ``spare``.
     options
-        By name. Where the default is a number, a number of its kind from 0 on, or the text of one, as a command line gives it.
+        By name. Where the default is a number, a number of its kind, or the text of one, as a command line gives it: from 0 to
+        `MOST`, or as an annotation such as ``Annotated[float, Field(ge=0, le=1)]`` says.
 
     Raises
     ------
@@ -64,13 +67,16 @@ def read_options(name: str, made: Callable[..., object], options: Mapping[str, o
     named = [p for p in parameters(name, made) if p.kind in NAMED]
     if not isinstance(made, type) and named and named[0].kind is Parameter.POSITIONAL_OR_KEYWORD:
         named = named[1:]
-    known = {p.name: p.default for p in named if p.name not in OURS}
+    named = [p for p in named if p.name not in OURS]
+    known = {p.name: p.default for p in named}
+    ranges = {p.name: _range(made, p.annotation) for p in named if p.name in options}
     read: dict[str, object] = {}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(k if v is Parameter.empty else f"{k} ({v})" for k, v in known.items()) or "none"
             raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
-        read[key] = _number(name, key, known[key], value) if isinstance(known[key], int | float) else value
+        whose, default = f"option {key} of {name}", known[key]
+        read[key] = _number(whose, ranges[key], default, value) if isinstance(default, int | float) else value
     return read
 
 
@@ -88,17 +94,29 @@ def parameters(name: str, made: Callable[..., object]) -> list[Parameter]:
         raise OptschedError(f"{name} is no method: it takes no instance") from None
 
 
-def _number(name: str, key: str, default: int | float, value: object) -> int | float:
+def _range(made: Callable[..., object], hint: object) -> tuple[float, float]:
+    """From where to where an option goes, both included."""
+    if isinstance(hint, str):
+        with suppress(Exception):  # what only type checkers import limits nothing
+            hint = eval(hint, dict(vars(modules[unwrap(made).__module__])))
+    marks = [mark for field in get_args(hint)[1:] for mark in getattr(field, "metadata", ())]
+    low = [mark.ge for mark in marks if hasattr(mark, "ge")]
+    high = [mark.le for mark in marks if hasattr(mark, "le")]
+    return max(low, default=0), min(high, default=MOST)
+
+
+def _number(whose: str, ends: tuple[float, float], default: int | float, value: object) -> int | float:
     if isinstance(default, bool):
         words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
         if str(value).lower() not in words:
-            raise OptschedError(f"option {key} of {name} is true or false, got {value!r}")
+            raise OptschedError(f"{whose} is true or false, got {value!r:.60}")
         return words[str(value).lower()]
     kind = int if isinstance(default, int) else float
     try:
         number = kind(cast(str, value))
     except (TypeError, ValueError, OverflowError):
-        number = -1
-    if not 0 <= number < MOST:
-        raise OptschedError(f"option {key} of {name} is a {'whole ' * (kind is int)}number from 0 on, got {value!r}")
+        number = ends[0] - 1
+    if not ends[0] <= number <= ends[1]:
+        span = f"from {ends[0]:,} to {ends[1]:,}"
+        raise OptschedError(f"{whose} is a {'whole ' * (kind is int)}number {span}, got {value!r:.60}")
     return number

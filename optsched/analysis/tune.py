@@ -73,9 +73,9 @@ class Axis:
         return self if self.low is None or self.high is None else replace(self, low=float(self.low), high=float(self.high))
 
     @property
-    def first(self) -> Value:
-        """Some value of it."""
-        return self.choices[0] if self.choices else self.low  # type: ignore[return-value]
+    def ends(self) -> tuple[Value, ...]:
+        """The ends of the range, or all choices: where none of these is refused, nothing between them is."""
+        return self.choices or (self.low, self.high)  # type: ignore[return-value]
 
     def drawn(self, trial: object, name: str) -> Value:
         """One value of it."""
@@ -203,9 +203,8 @@ def tune(
         raise OptschedError("tuning needs instances to train on and others to test on, all of one family")
     if not axes:
         raise OptschedError("nothing to search: name an option and its range, as --option NAME=1..100")
-    run(
-        train[0], {option: axis.first for option, axis in axes.items()}, seeds[0]
-    )  # what is no option is told before the search
+    for k in range(max(len(axis.ends) for axis in axes.values())):  # what is no option is told before the search
+        run(train[0], {option: axis.ends[min(k, len(axis.ends) - 1)] for option, axis in axes.items()}, seeds[0])
     known, held = (_objectives(run, {}, part, seeds) for part in (train, test))
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), direction="maximize")

@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.family import Heuristic
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Share
 from optsched.instances.vcc import VccInstance
 from optsched.problems.vcc import round_down_to_feasible
 from optsched.schedules.vcc import VccSchedule, simulate_queue
@@ -20,25 +20,25 @@ def uncapped_cap(instance: VccInstance) -> Floats:
     return np.ones(instance.horizon)
 
 
-def constant_cap(instance: VccInstance, cap: float = 0.1) -> Floats:
+def constant_cap(instance: VccInstance, cap: Share = 0.1) -> Floats:
     """The same cap in every slot."""
     return np.full(instance.horizon, _share("cap", cap))
 
 
 def _share(name: str, value: float) -> float:
     if not 0 <= value <= 1:
-        raise OptschedError(f"{name} is a share of the capacity, from 0 to 1, got {value:g}")
+        raise OptschedError(f"{name} is a share, from 0 to 1, got {value:g}")
     return value
 
 
-def threshold_cap(instance: VccInstance, quantile: float = 0.5, low: float = 0.02, *, slots: int | None = None) -> Floats:
+def threshold_cap(instance: VccInstance, quantile: Share = 0.5, low: Share = 0.02, *, slots: int | None = None) -> Floats:
     """Cap 1 while carbon is within the quantile of the 24 hours from then on, else `low`; of the first `slots` alone."""
-    last, day, share = instance.horizon, min(instance.day_slots, instance.horizon), min(1.0, quantile)
+    last, day, share = instance.horizon, min(instance.day_slots, instance.horizon), _share("quantile", quantile)
     slots = last if slots is None else min(slots, last)
     carbon = instance.carbon[: slots + day]
     whole = np.quantile(np.lib.stride_tricks.sliding_window_view(carbon, day), share, axis=1)
     ahead = np.append(whole, [np.quantile(carbon[t:], share) for t in range(len(whole), slots)])[:slots]
-    return np.where(carbon[:slots] <= ahead + 1e-12, 1.0, min(1.0, low))
+    return np.where(carbon[:slots] <= ahead + 1e-12, 1.0, _share("low", low))
 
 
 def greedy(instance: VccInstance, seed: int = 0, *, spare: Spare | None = None) -> VccSchedule:
@@ -53,13 +53,13 @@ def uncapped(instance: VccInstance, seed: int = 0, *, spare: Spare | None = None
     return simulate_queue(instance, uncapped_cap(instance).tolist())
 
 
-def constant(instance: VccInstance, seed: int = 0, *, cap: float = 0.1, spare: Spare | None = None) -> VccSchedule:
+def constant(instance: VccInstance, seed: int = 0, *, cap: Share = 0.1, spare: Spare | None = None) -> VccSchedule:
     """The same cap in every slot."""
     return simulate_queue(instance, constant_cap(instance, cap).tolist())
 
 
 def threshold(
-    instance: VccInstance, seed: int = 0, *, quantile: float = 0.5, low: float = 0.02, spare: Spare | None = None
+    instance: VccInstance, seed: int = 0, *, quantile: Share = 0.5, low: Share = 0.02, spare: Spare | None = None
 ) -> VccSchedule:
     """Cap 1 in the hours of little carbon, a low one in the others."""
     return simulate_queue(instance, threshold_cap(instance, quantile, low).tolist())

@@ -32,6 +32,7 @@ Penalty = Annotated[float, Field(ge=0, le=1e3 * LARGEST)]  # may stand for a har
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 Natural = Annotated[int, Field(ge=0, le=10**9)]
 Counting = Annotated[int, Field(ge=1, le=10**9)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 
 Floats = NDArray[np.float64]

@@ -52,6 +52,9 @@ def test_what_cannot_be_tuned() -> None:
         tune(run, cases, [tiny.deferrable(1)], {"cap": Axis(0.1, 0.9)})
     with pytest.raises(OptschedError, match="no option"):
         tune(run, cases[:1], cases[1:], {"quantle": Axis(0.1, 0.9)})
+    for wrong in (Axis(-0.5, 0.9), Axis(0.5, 1.5), Axis(choices=(0.1, 2))):
+        with pytest.raises(OptschedError, match="option cap of constant is a number from 0 to 1, got"):
+            tune(run, cases[:1], cases[1:], {"cap": wrong}, trials=1)
     with pytest.raises(OptschedError, match="nothing to search"):
         tune(run, cases[:1], cases[1:], {})
 

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 import optsched
 from optsched import deferrable, geo, registry
@@ -362,6 +363,21 @@ def test_a_heuristic_over_the_limit_is_told(small: geo.Instance) -> None:
     assert optsched.solve(small, asks, time_limit=0.01).message is None
 
 
+def test_an_annotation_says_from_where_to_where_an_option_goes(small: geo.Instance) -> None:
+    def mine(
+        instance: Instance, share: Annotated[float, Field(ge=0, le=1)] = 0.5, most: Annotated[int, Field(ge=2)] = 3
+    ) -> Any:
+        return {"starts": []}
+
+    for options, said in (
+        ({"share": 1.5}, "option share of mine is a number from 0 to 1, got 1.5"),
+        ({"most": "1"}, "option most of mine is a whole number from 2 to 1,000,000,000, got '1'"),
+        ({"most": 10**10}, "option most of mine is a whole number from 2 to 1,000,000,000, got 10000000000"),
+    ):
+        assert told(lambda how=options: optsched.solve(small, mine, options=how)) == said  # type: ignore[misc]
+    assert optsched.solve(small, mine, options={"share": 1, "most": 2}).options == {"share": 1.0, "most": 2}
+
+
 def test_seed_and_spare_are_no_options(small: geo.Instance) -> None:
     def mine(instance: Instance, most: int = 3, seed: int = 0, *, scale: Any, spare: Spare | None = None) -> Any:
         return {"starts": []}
@@ -371,7 +387,7 @@ def test_seed_and_spare_are_no_options(small: geo.Instance) -> None:
         assert said == f"method mine has no option {word!r}, it has: most (3), scale"
     assert optsched.solve(small, mine, options={"most": "4", "scale": [1]}).options["most"] == 4
     said = told(lambda: optsched.solve(small, mine, options={"most": "few", "scale": 1}))
-    assert said == "option most of mine is a whole number from 0 on, got 'few'"
+    assert said == "option most of mine is a whole number from 0 to 1,000,000,000, got 'few'"
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,10 @@ def test_options_are_those_of_the_algorithm() -> None:
     assert {a.job for a in whole.schedule.assignments} == {"urgent", "dear"}
     with pytest.raises(optsched.OptschedError, match="luck"):
         optsched.solve(instance, "randomized-greedy", options={"luck": 7})
+    with pytest.raises(
+        optsched.OptschedError, match=r"option among of randomized-greedy is a whole number from 1 to .*, got 0"
+    ):
+        optsched.solve(instance, "randomized-greedy", options={"among": 0})
 
 
 def test_local_search_only_improves_it() -> None:

@@ -38,9 +38,11 @@ def test_constant_and_uncapped() -> None:
     instance = carbon([1, 2, 3])
     assert uncapped_cap(instance).tolist() == [1, 1, 1]
     assert constant_cap(instance, 0.3).tolist() == [0.3] * 3
-    with pytest.raises(OptschedError, match="cap is a share of the capacity, from 0 to 1, got 7"):
+    with pytest.raises(OptschedError, match="cap is a share, from 0 to 1, got 7"):
         constant_cap(instance, 7.0)
-    assert threshold_cap(instance, 0.0, 7.0).tolist() == [1, 1, 1]
+    for wrong, name in (({"low": 7.0}, "low"), ({"quantile": 2.0}, "quantile")):
+        with pytest.raises(OptschedError, match=f"{name} is a share, from 0 to 1, got "):
+            threshold_cap(instance, **wrong)
 
 
 @pytest.mark.parametrize("name", HEURISTICS)

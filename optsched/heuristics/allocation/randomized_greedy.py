@@ -8,7 +8,7 @@ from optsched.heuristics.allocation.configurations import Preferences, preferenc
 from optsched.heuristics.allocation.dispatch import dispatch, slack
 from optsched.heuristics.allocation.occupy_idle import occupy_idle_nodes
 from optsched.instances.allocation import AllocationInstance
-from optsched.instances.base import Floats, Ints
+from optsched.instances.base import Counting, Floats, Ints
 from optsched.referee import evaluate
 from optsched.schedules.allocation import AllocationSchedule, Assignment
 from optsched.stop import Spare
@@ -24,7 +24,7 @@ def randomized_greedy(
     seed: int = 0,
     iterations: int = ITERATIONS,
     swap: float = SWAP,
-    among: int = AMONG,
+    among: Counting = AMONG,
     *,
     spare: Spare | None = None,
 ) -> AllocationSchedule:
