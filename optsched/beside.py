@@ -14,6 +14,7 @@ from optsched.errors import OptschedError
 from optsched.interrupts import heard, held
 from optsched.mates import Mate, mates_worth
 from optsched.monitor import GRACE_S
+from optsched.quantities import MOST_THREADS
 from optsched.result import Result
 from optsched.scaffold import Call
 from optsched.schedules.base import Schedule
@@ -128,7 +129,7 @@ def beside(method: Method[Any] | None, call: Call[Any], start: Schedule | Result
     if left is None or not worth or not hasattr(threaded, "threads"):
         yield None
         return
-    own = replace(threaded, threads=worth)
+    own = replace(threaded, threads=min(worth, MOST_THREADS))
     judged = left - (deadline(left, call.instance.job_count) or left)
     mate = Mate(Beside, own, (call.instance, call.stop, call.seed))
     try:

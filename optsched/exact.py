@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from optsched.errors import OptschedError
 from optsched.instances.base import Instance
+from optsched.quantities import read_threads
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.base import Schedule
 from optsched.starts import best_start
@@ -66,8 +66,8 @@ class Exact(BaseMethod[Instance]):
         formulation = choose(call.instance, self.formulation)
         solver = backend(self.backend or ("highs" if formulation.linear else "scip"))
         solver.refuse_options(self.options)
-        if self.threads is not None and self.threads < 1:
-            raise OptschedError(f"threads must be at least 1, got {self.threads}")
+        if self.threads is not None:
+            read_threads(self.threads)
         run = Phases(call.instance, formulation, solver, call.within, call.clock, begin, self.elsewhere)
         how = SolverSettings(gap=call.stop.gap, threads=self.threads, seed=call.seed, start=True, options=self.options)
         outcome = run(how, call.progress)

@@ -16,6 +16,7 @@ from optsched.heuristic_method import HeuristicMethod as HeuristicMethod
 from optsched.heuristic_method import parameters, read_options
 from optsched.instances.base import I_contra, Instance
 from optsched.portfolio import Auto
+from optsched.quantities import read_threads
 from optsched.registry import added, family, is_reference, named, of_family, own_families, skipping, usable_families
 from optsched.result import Result
 from optsched.scaffold import Report
@@ -155,7 +156,10 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
         raise OptschedError(f"method {name} does not take {', '.join(given)}: of {problem} {who}")
     foreign = problem not in own_families() and name not in ("auto", "exact")
     if name in own:
-        made = own[name](**read_options(name, own[name], options))
+        read = read_options(name, own[name], options)
+        if "threads" in read:
+            read_threads(read["threads"], least=0)
+        made = own[name](**read)
         return ForeignMethod(name, made, (Instance,)) if foreign else made
     if name in rules and foreign:
         return as_method(rules[name], options, name)

@@ -123,7 +123,7 @@ def test_start_from_a_result(examples: Path, tmp_path: Path) -> None:
         (["methods", "vcc-sac"], "vcc-sac is a policy, no method: `optsched replay --policy vcc-sac` plays it"),
         (["solve", "{geo}", "--time-limit", "0"], "time limit must be a positive number"),
         (["solve", "{geo}", "--gap", "-1"], "gap must be a number from 0 on"),
-        (["solve", "{geo}", "--threads", "0"], "threads must be at least 1"),
+        (["solve", "{geo}", "--threads", "0"], "threads are a whole number from 1 to 64 (cores of this machine: "),
         (["solve", "{geo}", "--option", "mip_gap=1"], "has no option 'mip_gap'"),
         (["solve", "{geo}", "-o", "no/such/folder/x.json"], "no such folder"),
         (["solve", "{geo}", "-o", "x.txt"], "ends in .json or .json.gz"),

@@ -370,7 +370,11 @@ def test_unknown_names() -> None:
         ({"method": "greedy", "backend": "highs"}, "method greedy does not take backend"),
         ({"time_limit": -1.0}, "time limit must be a positive number"),
         ({"gap": float("nan")}, "gap must be a number from 0 on"),
-        ({"threads": 0}, "threads must be at least 1"),
+        ({"threads": 0}, "threads are a whole number from 1 to 64"),
+        ({"threads": 65}, "threads are a whole number from 1 to 64 .cores of this machine: .*, got 65"),
+        ({"threads": 10**6, "backend": "cp-sat"}, "threads are a whole number from 1 to 64"),
+        ({"threads": 65, "method": "decomposition"}, "threads are a whole number from 0 to 64"),
+        ({"options": {"threads": 65}, "method": "decomposition"}, "threads are a whole number from 0 to 64"),
     ):
         with pytest.raises(OptschedError, match=message):
             optsched.solve(instance, **arguments)  # type: ignore[arg-type]
