@@ -17,6 +17,30 @@ Command = Callable[..., object]
 Decorator = Callable[[Command], Command]
 
 
+class Signed(click.Command):
+    """One with an option whose value may be left out or be negative: click would read ``-5`` as another option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line."""
+        options = (param for param in self.params if isinstance(param, click.Option) and not param.is_flag)
+        words = {word for option in options if isinstance(option.flag_value, str) for word in option.opts}
+        joined: list[str] = []
+        for arg in args:
+            word, _, value = arg.partition("=")
+            if joined and joined[-1] in words and _negative(arg):
+                joined[-1] += f"= {arg}"  # a value that begins with a space is one
+            else:
+                joined.append(f"{word}= {value}" if word in words and _negative(value) else arg)
+        return super().parse_args(ctx, joined)
+
+
+def _negative(text: str) -> bool:
+    try:
+        return text.startswith("-") and bool(float(text) < 0)
+    except ValueError:
+        return False
+
+
 def asked(option: Option, told: str | None = None, *more: str) -> Decorator:
     """An option of a command.
 

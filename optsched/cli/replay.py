@@ -18,6 +18,7 @@ from optsched.cli._compared import Runs, Wanted, compared, note_unguarded
 from optsched.cli._durations import DURATION
 from optsched.cli._lines import warn
 from optsched.cli._live import live
+from optsched.cli._options import Signed
 from optsched.cli._show import console, show_header
 from optsched.cli._streams import aside
 from optsched.errors import InputError, OptschedError
@@ -83,7 +84,7 @@ class How(TypedDict, total=False):
     log: Tell | None
 
 
-@click.command("replay", short_help="Replay online under policies.", epilog=EPILOG, no_args_is_help=True)
+@click.command("replay", cls=Signed, short_help="Replay online under policies.", epilog=EPILOG, no_args_is_help=True)
 @click.argument("instance_files", metavar="INSTANCE...", nargs=-1, type=_input.FILE)
 @click.option("--policy", "names", multiple=True, help="A policy; several give one table. [default: rolling]")
 @click.option("--period", type=DURATION, metavar="TIME", help="Decide at least this often. [default: by the family]")

@@ -164,6 +164,7 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("geo-small", ["--period", "soon"], "is no duration"),
     ("geo-small", ["--bound", "nope.json"], "nope.json: no such file"),
     ("geo-small", ["--bound", "nan"], "a bound is a finite number"),
+    ("geo-small", ["--bound", "-inf"], "a bound is a finite number"),
     ("geo-small", ["--resume"], "--resume goes with --checkpoint"),
     ("geo-small", ["--forecast", "noisy:"], "from 0 to below 100"),
     ("geo-small", ["--forecast", "noisy:1e9"], "from 0 to below 100, e.g. noisy:0.2 for 20 %, got '1e9'"),
@@ -328,6 +329,15 @@ def test_where_not_even_the_most_needed_fits_it_is_stacked(examples: Path) -> No
     assert ["Raises", "*"] in lines
     assert ["fallbacks", "3"] in lines
     assert any(line[:1] == ["total"] and line[-1] == "(3)" for line in lines)
+
+
+@pytest.mark.parametrize("words", [["--bound", "-0.5"], ["--bound=-0.5"], ["--bound=-5e-1"]])
+def test_a_bound_may_be_negative(examples: Path, words: list[str]) -> None:
+    instance = examples / "geo-small.json"
+    for given in ([instance, *words], [*words, instance]):
+        done = run("replay", *given, "--policy", "local-fcfs")
+        assert "-0.5 (given) is no bound" in done.stderr
+        assert "no such option" not in done.stderr.lower()
 
 
 def test_a_bound_or_none(examples: Path) -> None:
