@@ -14,11 +14,11 @@ from optsched.errors import OptschedError
 from optsched.interrupts import heard, held
 from optsched.mates import Mate, mates_worth
 from optsched.monitor import GRACE_S
-from optsched.quantities import MOST_THREADS
 from optsched.result import Result
 from optsched.scaffold import Call
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop, deadline
+from optsched.workers import MOST_THREADS
 
 if TYPE_CHECKING:
     from optsched.methods import Method

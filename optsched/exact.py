@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from optsched.instances.base import Instance
-from optsched.quantities import read_threads
 from optsched.scaffold import BaseMethod, Call, Found
 from optsched.schedules.base import Schedule
 from optsched.starts import best_start
+from optsched.workers import read_threads
 
 LOADING_S = 0.5  # of the solvers: nothing is loaded where the start has left no time to use it
 

@@ -16,12 +16,12 @@ from optsched.heuristic_method import HeuristicMethod as HeuristicMethod
 from optsched.heuristic_method import parameters, read_options
 from optsched.instances.base import I_contra, Instance
 from optsched.portfolio import Auto
-from optsched.quantities import read_threads
 from optsched.registry import added, family, is_reference, named, of_family, own_families, skipping, usable_families
 from optsched.result import Result
 from optsched.scaffold import Report
 from optsched.schedules.base import Schedule
 from optsched.stop import Stop
+from optsched.workers import read_address, read_threads
 
 Setting = object
 """An option's value: a number, or the text that a command line gives."""
@@ -159,6 +159,8 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
         read = read_options(name, own[name], options)
         if "threads" in read:
             read_threads(read["threads"], least=0)
+        if read.get("scheduler"):
+            read_address(str(read["scheduler"]))
         made = own[name](**read)
         return ForeignMethod(name, made, (Instance,)) if foreign else made
     if name in rules and foreign:

@@ -15,7 +15,6 @@ from optsched.errors import OptschedError
 SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|min|s|m|h|d)")
 
-MOST_THREADS = 64  # SCIP takes no more, and with many more CP-SAT ends with an error, HiGHS never
 MOST_SEEDS = 100_000  # of a comparison: more is a slip
 
 
@@ -118,33 +117,6 @@ def read_seed(value: object) -> int:
     if seed < 0:
         raise OptschedError(f"a seed is a whole number from 0 on, got {value!r:.60}")
     return seed
-
-
-def read_threads(value: object, least: int = 1) -> int:
-    """How many threads, at most `MOST_THREADS`.
-
-    Parameters
-    ----------
-    value
-        A whole number.
-    least
-        0 where that stands for all cores.
-
-    Raises
-    ------
-    OptschedError
-        It is none of these.
-    """
-    try:
-        threads = index(cast(SupportsIndex, value))
-    except TypeError:
-        threads = -1
-    if not least <= threads <= MOST_THREADS:
-        from optsched.workers import of_machine
-
-        cores = f"cores of this machine: {of_machine()}"
-        raise OptschedError(f"threads are a whole number from {least} to {MOST_THREADS} ({cores}), got {value!r:.60}")
-    return threads
 
 
 def read_seeds(text: str) -> tuple[int, ...]:

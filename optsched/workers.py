@@ -14,12 +14,15 @@ from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExec
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from math import ceil
+from operator import index
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex, cast
 
 from optsched.errors import OptschedError
 from optsched.interrupts import held
 
+ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):\d{1,5}/?")
+MOST_THREADS = 64  # SCIP takes no more, and with many more CP-SAT ends with an error, HiGHS never
 ANSWERS_S = 10  # a cluster that is there, or one of its workers
 
 
@@ -113,12 +116,11 @@ class ClusterWorkers:
     """
 
     def __init__(self, address: str) -> None:
+        read_address(address)  # of another Dask would look for a minute, and end with a traceback
         try:
             from distributed import Client
         except ImportError:
             raise OptschedError("--scheduler needs Dask: pip install 'optsched[cluster]'") from None
-        if not re.search(r"[^:/]:\d+/?$", address):  # Dask would look for a minute, and end with a traceback
-            raise OptschedError(f"{address!r} is no address of a Dask scheduler: write it as tcp://10.0.0.1:8786")
         try:
             self.client = Client(address, timeout=f"{ANSWERS_S}s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -143,6 +145,44 @@ class ClusterWorkers:
         """Leave the cluster as it is."""
         self.pool.shutdown(wait=False)
         self.client.close(timeout=5)
+
+
+def read_address(text: str) -> str:
+    """The address of a Dask scheduler.
+
+    Raises
+    ------
+    OptschedError
+        It is none.
+    """
+    if not ADDRESS.fullmatch(text):
+        raise OptschedError(f"{text!r:.80} is no address of a Dask scheduler: write it as tcp://10.0.0.1:8786")
+    return text
+
+
+def read_threads(value: object, least: int = 1) -> int:
+    """How many threads, at most `MOST_THREADS`.
+
+    Parameters
+    ----------
+    value
+        A whole number.
+    least
+        0 where that stands for all cores.
+
+    Raises
+    ------
+    OptschedError
+        It is none of these.
+    """
+    try:
+        threads = index(cast(SupportsIndex, value))
+    except TypeError:
+        threads = -1
+    if not least <= threads <= MOST_THREADS:
+        cores = f"cores of this machine: {of_machine()}"
+        raise OptschedError(f"threads are a whole number from {least} to {MOST_THREADS} ({cores}), got {value!r:.60}")
+    return threads
 
 
 def workers(count: int | None, address: str | None) -> Workers:

@@ -15,7 +15,7 @@ from optsched.cli._frames import records, table_files, write_table
 from optsched.cli._instance import naming
 from optsched.cli._lines import say, warn
 from optsched.cli._live import live
-from optsched.cli._output import JSON, RESULT, tried
+from optsched.cli._output import JSON, RESULT, apart, tried
 from optsched.cli._output import folder as made
 from optsched.cli._picture import picture, save
 from optsched.cli._show import console
@@ -87,6 +87,8 @@ def compared(verb: str, runs: Runs, how: Mapping[str, object], wanted: Wanted) -
     _input.once(*files, *wanted.besides)
     targets = table_files(wanted.outputs, (*files, *wanted.besides))
     pictures = [None if name is None else picture(name, (*files, *wanted.besides)) for name in (wanted.profile, wanted.trace)]
+    for target in (*targets, None):
+        apart(o=target, profile=pictures[0], trace=pictures[1], results=wanted.folder)
     instances: list[Instance] = []
     by_sha256: dict[str, str] = {}
     for file in files:

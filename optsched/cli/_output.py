@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 
 from optsched.cli._input import STDIN, same
@@ -41,6 +42,7 @@ def tried(
     InputError
         It is an input, has another ending, is something else, or cannot be written. Nothing has been changed.
     """
+    _refuse_empty(output)
     path = Path(output)
     try:
         if is_node(path):  # /dev/null, a pipe: reading it to see what it holds would block
@@ -69,6 +71,27 @@ def tried(
     return path
 
 
+def apart(**named: str | Path | None) -> None:
+    """Refuse outputs of which one would replace another.
+
+    Parameters
+    ----------
+    named
+        Their names, by the option without its dashes; None for what is not wanted. Devices and pipes may be shared.
+
+    Raises
+    ------
+    InputError
+        Two of them are one file.
+    """
+    written = [
+        (f"-{'-' * (len(word) > 1)}{word}", name) for word, name in named.items() if name is not None and not is_node(name)
+    ]
+    for (first, one), (second, other) in combinations(written, 2):
+        if same(one, other):
+            raise InputError(other, "", f"{first} and {second} would write the same file")
+
+
 def folder(output: str | Path) -> Path:
     """A folder for outputs, made where it is not there.
 
@@ -77,6 +100,7 @@ def folder(output: str | Path) -> Path:
     InputError
         It is a file, or cannot be made.
     """
+    _refuse_empty(output)
     path = Path(output)
     try:
         if path.exists() and not path.is_dir():
@@ -85,6 +109,11 @@ def folder(output: str | Path) -> Path:
     except OSError as error:
         raise InputError(path, "", f"cannot be made ({error.strerror})") from None
     return path
+
+
+def _refuse_empty(output: str | Path) -> None:
+    if not str(output):
+        raise InputError("an output", "", "the name of a file is empty")  # Path("") is the current folder
 
 
 def _written(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from optsched.cli._frames import refuse_ours, table_tried
 from optsched.cli._input import same
-from optsched.cli._output import JSON, RESULT, tried
+from optsched.cli._output import JSON, RESULT, apart, tried
 from optsched.cli._replayed import COMPARISON
 from optsched.errors import InputError, OptschedError
 from optsched.files import is_node
@@ -51,9 +51,10 @@ def refuse_clashes(
     if log is not None:
         tried(log, inputs=inputs)
         refuse_ours(log)
+    apart(o=output, log=log)
+    if checkpoint == "":
+        raise InputError("--checkpoint", "", "the name of a folder is empty")
     written = [(name, file) for name, file in (("-o", output), ("--log", log)) if file is not None and not is_node(file)]
-    if len(written) == 2 and same(written[0][1], written[1][1]):
-        raise InputError(written[1][1], "", "-o and --log would write the same file")
     for name, file in written if checkpoint is not None else ():
         assert checkpoint is not None
         if same(file, checkpoint) or same(Path(file).parent, checkpoint):

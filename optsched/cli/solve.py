@@ -122,13 +122,14 @@ def command(
     from optsched.methods import method as named
     from optsched.rolling.policy import refuse_as_method
     from optsched.stop import Stop
+    from optsched.workers import read_address
 
     Stop(seconds=time_limit, gap=0.0 if gap is None else gap)  # what cannot be is told before anything is read
     _input.once(*files, start_file)
     how: How = {"time_limit": time_limit, "gap": gap, "seed": seed}
     taken = dict(_pair(option) for option in options)
     if scheduler is not None:
-        method, taken = method or "decomposition", {**taken, "scheduler": scheduler}
+        method, taken = method or "decomposition", {**taken, "scheduler": read_address(scheduler)}
     configured: Configuration = {"backend": backend, "formulation": formulation, "threads": threads, "options": taken}
     if verbose:
         log_to_stderr()

@@ -90,6 +90,8 @@ def command(
         return _report(found, targets, as_json)
     from optsched.analysis.sweep.plan import read_plan
 
+    if store_file == "":
+        raise InputError("--store", "", "the name of a file is empty")
     plan = read_plan(file)
     with _told_of(file):
         recipes = plan.recipes()

@@ -46,7 +46,7 @@ def test_compare(cases: Path, tmp_path: Path) -> None:
 
 
 def test_compare_that_is_stopped_before_its_first_row_keeps_nothing(cases: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text("def stop(instance):\n    raise KeyboardInterrupt\n")
+    (tmp_path / "mine.py").write_text("import os, signal\n\ndef stop(instance):\n    os.kill(os.getpid(), signal.SIGINT)\n")
     done = run("compare", cases / "0.json", "--methods", "mine:stop", "--results", "kept", cwd=tmp_path)
     assert done.returncode == 130
     assert done.stderr.splitlines() == ["interrupted after 0 of at most 1 runs"]
@@ -82,12 +82,16 @@ def test_compare_says_what_guards_did_and_whom_to_doubt(tmp_path: Path) -> None:
         (["-o", "t.xlsx"], "a table ends in"),
         (["--profile", "p.txt"], "a picture ends in"),
         (["--forecast", "nosuch"], "no forecast 'nosuch'"),
+        (["--profile", "p.png", "--trace", "./p.png"], "--profile and --trace would write the same file"),
+        (["-o", "x.json", "--results", "x.json"], "-o and --results would write the same file"),
+        (["--results", ""], "the name of a file is empty"),
         (["--methods", "greedy", "--budget", "1s"], "--budget is of policies, and there are no --policies"),
         (["--policies", "fifo", "--time-limit", "1s"], "--time-limit is of methods, and there are no --methods"),
     ],
 )
-def test_compare_refuses(cases: Path, words: list[str], said: str) -> None:
-    done = run("compare", cases / "0.json", *words)
+def test_compare_refuses(cases: Path, words: list[str], said: str, tmp_path: Path) -> None:
+    done = run("compare", cases / "0.json", *words, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
     assert done.returncode == 2
     assert said in one_line(done)
 
@@ -188,6 +192,26 @@ def test_the_table_is_the_plans_and_its_failures_are_told_each_time(tmp_path: Pa
         assert "no idea" in done.stderr
         table = pd.read_csv(tmp_path / "t.csv")
         assert sorted(table["name"]) == ["greedy", "greedy", "mine:boom", "mine:boom"]
+
+
+@pytest.mark.parametrize("scheduler", ["nonsense", "tcp://:8786", "tcp://here", "tcp://a b:8786", ""])
+def test_an_address_is_read_before_anything_is_done(scheduler: str, cases: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(f'methods = ["greedy"]\n[[instances]]\nfiles = "{cases / "0.json"}"\n')
+    for words in (["solve", cases / "0.json"], ["sweep", tmp_path / "g.toml"]):
+        said = one_line(run(*words, "--scheduler", scheduler))
+        assert f"{scheduler!r} is no address of a Dask scheduler: write it as tcp://10.0.0.1:8786" in said
+    given = ["--method", "decomposition", "--option", "scheduler=nonsense"]
+    assert "'nonsense' is no address" in one_line(run("solve", cases / "0.json", *given))
+
+
+@pytest.mark.parametrize(
+    "words", [["solve", "-o", ""], ["replay", "--log", ""], ["replay", "--checkpoint", ""], ["events", "-o", ""]]
+)
+def test_an_output_has_a_name(words: list[str], cases: Path, tmp_path: Path) -> None:
+    said = one_line(run(words[0], cases / "0.json", *words[1:], cwd=tmp_path))
+    assert "the name of a f" in said
+    assert said.endswith(" is empty")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_outputs_never_replace_what_is_read(cases: Path, tmp_path: Path) -> None:
