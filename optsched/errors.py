@@ -66,6 +66,19 @@ class Disproved(CertificateError):
     """The referee refuses what somebody else's code returned: nothing of ours is wrong."""
 
 
+def expect(low: float, high: float, **given: float | None) -> None:
+    """Refuse the first number that is given and not from `low` to `high`, by its name.
+
+    Raises
+    ------
+    OptschedError
+        It is outside, or not a number.
+    """
+    for name, value in given.items():
+        if value is not None and not low <= value <= high:
+            raise OptschedError(f"{name}: is {value!r:.40}, expected a number from {low:,.10g} to {high:,.10g}")
+
+
 def raised(error: BaseException) -> str:
     """An exception of somebody else's code in one line: its type, and what it says."""
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")

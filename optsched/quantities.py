@@ -88,12 +88,13 @@ def read_gap(value: object) -> float:
     share = _number(text[:-1] if text is not None and percent else value)
     if share is None:
         raise OptschedError(f"{value!r} is no gap: write 0.01, or 1%, for one per cent")
-    if not share >= 0:
+    if not 0 <= share < math.inf:
         raise OptschedError(f"gap must be a number from 0 on, got {value}")
     if percent:
         return share / 100
     if text is not None and share >= 1:
-        raise OptschedError(f"{text} would be {100 * share:g} %: write {text}% or {share / 100:g} for {text} per cent")
+        ways = f"{text}% or {share / 100:g}" if share < 100 else f"{text}%"
+        raise OptschedError(f"{text} would be {100 * share:g} %: write {ways} for {text} per cent")
     return share
 
 

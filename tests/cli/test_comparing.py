@@ -334,7 +334,8 @@ def test_a_copy_counts_once(examples: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["nosuch"], "no method 'nosuch'"), (["nosuch", "--policy"], "no policy 'nosuch'")]
+    ("words", "said"),
+    [(["nosuch"], "no method 'nosuch'"), ([""], "no method ''"), (["nosuch", "--policy"], "no policy 'nosuch'")],
 )
 def test_tune_says_whom_it_does_not_know(words: list[str], said: str, examples: Path, tmp_path: Path) -> None:
     """Before it says anything of options."""

@@ -196,6 +196,10 @@ def test_day_ahead(tmp_path: Path) -> None:
         (["--to", "allocation", *MAPPED, "--map", "gpus=Where"], "line 2, Where: is 'east', expected a whole number"),
         (["--to", "allocation", *MAPPED, "--map", "due=Priority"], "are not on the same clock"),
         (["--to", "allocation", *MAPPED, "--unit", "duration=week"], "one of ms, s, min, h, d"),
+        (["--to", "deferrable", *MAPPED, "--slack", "1e300"], "slack: is 1e+300, expected a number from 0 to 1,000,000"),
+        (["--to", "deferrable", *MAPPED, "--slot-s", "1e9"], "slot_s: is 1000000000.0, expected a number from 0.001 to"),
+        (["--to", "deferrable", *MAPPED, "--hours", "1e9"], "hours: is 1000000000.0, expected a number from 1e-06 to"),
+        (["--to", "allocation", *MAPPED, "--nodes", "V100:4x1000000000"], "1 to 64 GPUs a node, and 1 to 1,000,000 nodes"),
         (["--to", "allocation", *MAPPED, "--slack", "2"], "--slack is not an option of --to allocation"),
         (
             ["--to", "deferrable", "--map", "submit=JobID", "--map", "duration=Runtime_min"],

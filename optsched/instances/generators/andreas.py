@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
 
 # GPUs of a V100 and of a T4 node
@@ -55,8 +55,8 @@ def andreas(
     """
     if case not in CASES:
         raise OptschedError(f"case must be 1 or 2, got {case}")
-    if nodes < 1 or (jobs is not None and jobs < 1):
-        raise OptschedError("nodes and jobs must be at least 1")
+    expect(1, 10**5, nodes=nodes)
+    expect(1, 10**6, jobs=jobs)
     rng = np.random.default_rng(seed)
     count = 10 * nodes if jobs is None else jobs
     v100, t4 = CASES[case]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import expect
 from optsched.instances.day_ahead import Campus, Cluster, DayAheadInstance
 
 
@@ -15,8 +15,9 @@ def day_ahead(clusters: int = 5, campuses: int = 2, share: float = 0.25, seed: i
     ----------
     share : flexible usage over inflexible usage; the paper's clusters have from a tenth to a half.
     """
-    if clusters < 1 or not 1 <= campuses <= clusters or not 0 <= share <= 1:
-        raise OptschedError("clusters must be at least 1, campuses from 1 to clusters, the share from 0 to 1")
+    expect(1, 10**5, clusters=clusters)
+    expect(1, clusters, campuses=campuses)
+    expect(0, 1, share=share)
     rng = np.random.default_rng(seed)
     hour = np.arange(24)
     made, peaks = [], np.zeros(campuses)

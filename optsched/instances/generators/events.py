@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.base import Instance
 from optsched.instances.events import Cancellation, Disturbed, Events, Kind, Outage, disturbed
 
@@ -51,8 +51,8 @@ def draw_events(
     OptschedError
         The family knows no events, or a number makes no sense.
     """
-    if not (mtbf_s > 0 and repair_s > 0 and 0 <= cancelled <= 1):
-        raise OptschedError("times to failure and repair are positive, and the share of cancelled jobs is from 0 to 1")
+    expect(1e-6, 1e12, mtbf_s=mtbf_s, repair_s=repair_s)
+    expect(0, 1, cancelled=cancelled)
     if not isinstance(instance, Disturbed):
         raise OptschedError(f"{instance.problem} knows no events")
     submitted, end_s = instance.submissions_s, instance.ends_s

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from optsched.errors import InputError, OptschedError
+from optsched.errors import InputError, expect
 from optsched.instances.geo import GeoInstance, Job, Link, Site
 
 SITES = ("AU-SA", "AU-WA", "CA-ON", "PL", "SG")
@@ -53,10 +53,11 @@ def masac(
     ------
     OptschedError : parameters out of range. InputError : a file that lacks what is needed.
     """
-    if jobs < 1 or not 1 / 1440 <= days <= 3650 or not 0 < load < 1e6 or not 0 < scale < 1e6:
-        raise OptschedError(
-            "jobs must be at least 1, days from a minute (1/1440) to 3650, load and scale positive and below 1e6"
-        )
+    expect(1, 10**6, jobs=jobs)
+    expect(1 / 1440, 3650, days=days)
+    expect(1e-9, 1e6, load=load, scale=scale)
+    expect(0, 1e6, gpu_power_kw=gpu_power_kw, network_kwh_per_gb=network_kwh_per_gb, transfer_usd_per_gb=transfer_usd_per_gb)
+    expect(1e-9, 1e6, throughput_gb_per_s=throughput_gb_per_s)
     rng = np.random.default_rng(seed)
     horizon = round(days * 1440)
     gpus = [max(1, round(g * scale)) for g in GPUS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.deferrable import DeferrableInstance, Job
 
 CORES = (1, 2, 4, 8)
@@ -45,8 +45,10 @@ def osdec(
     """
     if core_case not in CORE_CASES or duration_case not in DURATION_CASES:
         raise OptschedError(f"core and duration cases are 1, 2 or 3, got {core_case} and {duration_case}")
-    if jobs < 1 or horizon < 2 or not 1e-6 < load < 1e6 or window < 0 or lead < 0:
-        raise OptschedError("jobs must be at least 1, horizon 2, load between 1e-6 and 1e6, window and lead not negative")
+    expect(1, 10**6, jobs=jobs)
+    expect(2, 10**6, horizon=horizon)
+    expect(1e-6, 1e6, load=load)
+    expect(0, 10**9, window=window, lead=lead)
     rng = np.random.default_rng(seed)
     cores = rng.choice(CORES, jobs, p=CORE_CASES[core_case])
     low, high = np.array(DURATION_BINS)[rng.choice(6, jobs, p=DURATION_CASES[duration_case])].T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.vcc import Job, VccInstance
 
 LARGEST_SHARE = 0.25  # of what is free, for one job
@@ -33,10 +33,11 @@ def vcc(
     Carbon falls around noon and rises in the evening, as in California. A fifth of the capacity is inflexible on average. Most
     jobs last an hour or two, a few for days (log-normal), as in Google's trace. A job takes at most a quarter of what is free.
     """
-    if days < 1 or jobs < 1 or not 1e-3 < load < 100 or not 1e-6 < capacity < 1e9 or not 0 <= penalty < 1e6:
-        raise OptschedError(
-            "days and jobs must be at least 1, load between 0.001 and 100, capacity 1e-6 and 1e9, penalty from 0 to below 1e6"
-        )
+    expect(1, 3650, days=days)
+    expect(1, 10**6, jobs=jobs)
+    expect(1e-3, 100, load=load)
+    expect(1e-6, 1e9, capacity=capacity)
+    expect(0, 1e6, penalty=penalty)
     rng = np.random.default_rng(seed)
     slots = 24 * days
     hour = np.arange(slots) % 24

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import expect
 from optsched.instances.allocation import AllocationInstance, GpuType, Job, Node
 from optsched.instances.generators.andreas import EPOCHS, NETWORKS, submissions
 
@@ -26,8 +26,8 @@ def wide_nodes(nodes: int = 20, jobs: int | None = None, seed: int = 0) -> Alloc
     OptschedError : parameters out of range.
     """
     count = 5 * nodes if jobs is None else jobs
-    if nodes < 1 or count < 1:
-        raise OptschedError("nodes and jobs must be at least 1")
+    expect(1, 10**5, nodes=nodes)
+    expect(1, 10**6, jobs=jobs)
     rng = np.random.default_rng(seed)
     kinds = list(TYPES)
     names, epochs = rng.choice(list(NETWORKS), count), rng.choice(EPOCHS, count)

@@ -9,7 +9,7 @@ from optsched.instances.allocation import GpuType, Node
 from optsched.instances.generators.andreas import COSTS
 
 EUR_PER_KWH = 0.17168313 * 1.33  # ANDREAS, section V-A: price times PUE
-MOST = 64
+MOST, MOST_NODES = 64, 10**6
 # node kW with no GPU, and kW a GPU, for types that ANDREAS did not measure: its V100 server with other boards
 BOARD_KW = {"K80": (0.36, 0.15), "P100": (0.36, 0.25), "A100": (0.36, 0.4)}
 ASSUMED_COSTS = (
@@ -22,14 +22,13 @@ def parse_nodes(text: str) -> tuple[Node, ...]:
     """Nodes of ``TYPE:GPUSxCOUNT,...``, e.g. ``V100:4x10,T4:2x5``: ten nodes with four V100 each, five with two T4."""
     nodes: list[Node] = []
     for part in text.split(","):
-        found = re.fullmatch(r"(\w+):(\d{1,2})x(\d{1,6})", part.strip())
+        found = re.fullmatch(r"(\w+):(\d{1,18})x(\d{1,18})", part.strip())
         if found is None:
             raise OptschedError(f"nodes are written TYPE:GPUSxCOUNT, e.g. V100:4x10,T4:2x5, got {part!r}")
         kind, gpus, count = found[1], int(found[2]), int(found[3])
-        if kind not in KNOWN or not 1 <= gpus <= MOST or count < 1:
-            raise OptschedError(
-                f"nodes {part!r}: types are {', '.join(KNOWN)}, with 1 to {MOST} GPUs a node and at least one node"
-            )
+        if kind not in KNOWN or not 1 <= gpus <= MOST or not 1 <= count <= MOST_NODES:
+            ends = f"1 to {MOST} GPUs a node, and 1 to {MOST_NODES:,} nodes"
+            raise OptschedError(f"nodes {part!r:.60}: types are {', '.join(KNOWN)}, with {ends}")
         nodes += [Node(id=f"n{len(nodes) + i + 1}", gpu_type=kind, gpus=gpus) for i in range(count)]
     return tuple(nodes)
 

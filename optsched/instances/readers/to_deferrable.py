@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.errors import InputError, OptschedError
+from optsched.errors import InputError, OptschedError, expect
 from optsched.instances.base import Floats
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.readers.own_fields import JOB, Field, Kind
@@ -46,13 +46,10 @@ def to_deferrable(
         scaled to `load`. Without either, a constant: the jobs' mean load over `load`.
     truncate : cut what runs past the horizon instead of leaving it out.
     """
-    if (
-        not 1e-3 <= slot_s < 1e9
-        or not 0 <= slack < 1e6
-        or not 1e-6 < load < 1e6
-        or (capacity is not None and not 0 <= capacity < 1e9)
-    ):
-        raise OptschedError("slot and load must be positive, slack and capacity not negative")
+    expect(1e-3, 1e8, slot_s=slot_s)
+    expect(0, 1e6, slack=slack)
+    expect(1e-6, 1e6, load=load)
+    expect(0, 1e9, capacity=capacity)
     if capacity is not None and busy is not None:
         raise OptschedError("capacity is either a constant or what a busy cluster leaves, not both")
     # a job is known in the first slot that begins after its submission

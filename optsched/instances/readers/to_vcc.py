@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.readers.own_fields import JOB, Field, Kind
 from optsched.instances.readers.signals import HOUR_S, Signals, stamp
 from optsched.instances.readers.trace import Trace, dated
@@ -53,10 +53,11 @@ def to_vcc(
     """
     if "carbon" not in signals.tables:
         raise OptschedError("vcc needs a carbon signal (g/kWh): --signals CSV, or carbon=CSV where its name does not say so")
-    if not load > 0 or not inflexible >= 0 or not penalty >= 0 or (capacity is not None and not capacity > inflexible):
-        raise OptschedError(
-            "the load must be positive, the inflexible load and penalty not negative, the capacity above the former"
-        )
+    expect(1e-6, 1e6, load=load)
+    expect(0, 1e9, inflexible=inflexible, penalty=penalty)
+    expect(1e-6, 1e9, capacity=capacity)
+    if capacity is not None and not capacity > inflexible:
+        raise OptschedError(f"capacity: is {capacity:g}, expected a number above inflexible, which is {inflexible:g}")
     zones = [str(column) for column in signals.tables["carbon"].columns]
     chosen = zone if zone is not None or len(zones) > 1 else zones[0]
     if chosen is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from optsched.errors import OptschedError
+from optsched.errors import OptschedError, expect
 from optsched.instances.base import LARGEST, Bools, Floats, frozen
 from optsched.instances.readers.table import Skipped, Table, told
 
@@ -82,9 +82,9 @@ class Trace:
         submission, unless hardly any job is submitted in the window from there. A random `sample` of these is kept, then the
         first `limit`.
         """
-        wrong = isinstance(from_s, float | int) and not np.isfinite(from_s)
-        if (hours is not None and not 0 < hours < 1e7) or min(limit or 1, sample or 1) < 1 or wrong:
-            raise OptschedError("hours must be positive, the limit and the sample at least 1")
+        expect(1e-6, 1e7, hours=hours)
+        expect(1, 10**9, limit=limit, sample=sample)
+        expect(-1e300, 1e300, from_s=None if isinstance(from_s, str) else from_s)
         first = float(self.submitted_s.min(initial=0.0 if not len(self) else np.inf))
         start, why = self._start(from_s, hours, first // 3600 * 3600)
         end = np.inf if hours is None else start + hours * 3600
