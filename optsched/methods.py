@@ -140,7 +140,8 @@ def method(name: str | None, problem: str, **configuration: Setting) -> Method[I
         No such method, not for this family, or it does not take the configuration.
     """
     given = {key: value for key, value in configuration.items() if value not in (None, {})}
-    name = name or ("exact" if given else "auto")
+    if name is None:
+        name = "exact" if given else "auto"
     if name in added("methods"):
         added("methods", own_names())  # refuses a name of ours
     rules = heuristics(problem)

@@ -104,9 +104,8 @@ class CpSat:
             return SolverResult(monitor.stopping)
         status = solver.solve(program, Listener())
         if status == cp_model.MODEL_INVALID:
-            return SolverResult("error", message=f"CP-SAT refuses the model: {program.validate()}")
-        if status == cp_model.INFEASIBLE:
-            return SolverResult("infeasible")
+            why = program.validate() or solver.solution_info() or "it does not say why"
+            return SolverResult("error", message=f"CP-SAT refuses the model: {why}")
         if status == cp_model.UNKNOWN:
             return SolverResult(monitor.stopping or _limit(task, solver.wall_time))
         x = np.array([solver.value(v) for v in variables], dtype=float)
@@ -164,10 +163,10 @@ def integer_bounds(form: LinearForm) -> tuple[Floats, Floats]:
     """
     loose = ~(form.integer | form.implied)
     if loose.any():
-        column = form.columns[int(np.flatnonzero(loose)[0])].name
+        column, more = form.columns[int(np.flatnonzero(loose)[0])].name, int(loose.sum()) - 1
+        others = "" if not more else " and one more is" if more == 1 else f" and {more} more are"
         raise OptschedError(
-            f"cp-sat takes all-integer models only: {column} is continuous and {int(loose.sum()) - 1} more are; "
-            "try --backend highs, or another formulation"
+            f"cp-sat takes all-integer models only: {column} is continuous{others}; try --backend highs, or another formulation"
         )
     open_ends = ~np.isfinite(form.lower) | ~np.isfinite(form.upper)
     if open_ends.any():

@@ -101,4 +101,4 @@ def termination(result: mathopt.SolveResult, monitor: Monitor) -> tuple[str, str
     if reason in (reasons.FEASIBLE, reasons.NO_SOLUTION_FOUND):
         words = {limits.TIME: "time_limit", limits.INTERRUPTED: monitor.stopping or "interrupted"}
         return words.get(limit, monitor.stopping or "iteration_limit"), None
-    return "error", f"MathOpt ended with {reason.name.lower()}: {result.termination.detail}"
+    return "error", ": ".join(filter(None, (f"MathOpt ended with {reason.name.lower()}", result.termination.detail)))

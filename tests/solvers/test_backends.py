@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -24,6 +26,7 @@ from optsched.monitor import Monitor, run_with_deadline
 from optsched.schedules.base import Schedule
 from optsched.solvers import BACKENDS, SolverSettings, backend, linear_form
 from optsched.solvers.highs import clash, relaxation
+from optsched.solvers.mathopt import termination
 from optsched.solvers.minlp import WORKER
 from optsched.solvers.pdlp import dual_bound
 from optsched.stop import Clock, Stop
@@ -119,6 +122,24 @@ def test_unavailable_backend_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cp_sat_refuses_continuous_models() -> None:
     with pytest.raises(OptschedError, match="all-integer models only: x is continuous"):
         solve("cp-sat", stuffing())
+
+
+@pytest.mark.parametrize(("count", "others"), [(1, ""), (2, " and one more is"), (4, " and 3 more are")])
+def test_cp_sat_counts_what_is_continuous(count: int, others: str) -> None:
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(count), bounds=(0, 1))
+    m.o = pyo.Objective(expr=sum(m.x[i] for i in m.x))
+    with pytest.raises(OptschedError, match=rf"only: x\[0\] is continuous{others}; try"):
+        solve("cp-sat", m)
+
+
+def test_an_error_of_mathopt_has_no_empty_end() -> None:
+    from ortools.math_opt.python import mathopt
+
+    reason = mathopt.TerminationReason.NUMERICAL_ERROR
+    for detail, said in (("", "MathOpt ended with numerical_error"), ("why", "MathOpt ended with numerical_error: why")):
+        result: Any = SimpleNamespace(termination=SimpleNamespace(reason=reason, limit=None, detail=detail))
+        assert termination(result, Monitor(Clock(), 1)) == ("error", said)
 
 
 def test_cp_sat_refuses_rows_that_do_not_scale() -> None:
