@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import Parameter, signature, unwrap
-from sys import modules
-from typing import cast, get_args
+from typing import cast, get_args, get_type_hints
 
 from optsched.errors import OptschedError
 from optsched.family import Heuristic
@@ -69,14 +68,16 @@ def read_options(name: str, made: Callable[..., object], options: Mapping[str, o
         named = named[1:]
     named = [p for p in named if p.name not in OURS]
     known = {p.name: p.default for p in named}
-    ranges = {p.name: _range(made, p.annotation) for p in named if p.name in options}
+    hints: dict[str, object] = {}
+    with suppress(Exception):  # of what only type checkers import: that limits nothing
+        hints = get_type_hints(unwrap(made), include_extras=True)
     read: dict[str, object] = {}
     for key, value in options.items():
         if key not in known:
             takes = ", ".join(k if v is Parameter.empty else f"{k} ({v})" for k, v in known.items()) or "none"
             raise OptschedError(f"method {name} has no option {key!r}, it has: {takes}")
         whose, default = f"option {key} of {name}", known[key]
-        read[key] = _number(whose, ranges[key], default, value) if isinstance(default, int | float) else value
+        read[key] = _number(whose, _range(hints.get(key)), default, value) if isinstance(default, int | float) else value
     return read
 
 
@@ -94,11 +95,8 @@ def parameters(name: str, made: Callable[..., object]) -> list[Parameter]:
         raise OptschedError(f"{name} is no method: it takes no instance") from None
 
 
-def _range(made: Callable[..., object], hint: object) -> tuple[float, float]:
+def _range(hint: object) -> tuple[float, float]:
     """From where to where an option goes, both included."""
-    if isinstance(hint, str):
-        with suppress(Exception):  # what only type checkers import limits nothing
-            hint = eval(hint, dict(vars(modules[unwrap(made).__module__])))
     marks = [mark for field in get_args(hint)[1:] for mark in getattr(field, "metadata", ())]
     low = [mark.ge for mark in marks if hasattr(mark, "ge")]
     high = [mark.le for mark in marks if hasattr(mark, "le")]

@@ -6,7 +6,6 @@ gap. The multipliers count, not the solver's word: prices of capacity and of cov
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.stop import Spare
 
 ROUNDS, MOST = 30, 3000  # of covers, and covers of a round
 MUCH = 2e-4  # relative: what a round is worth
@@ -25,8 +25,24 @@ LACKING, EXTENDED = 1e-4, 3  # relative: what options outside of the pool add to
 SCALE = 1e3  # of the dearest option: HiGHS holds reduced costs to 1e-7
 
 
+def pool_of(program: TimeIndexedProblem, pool: Bools, most: int, share: Floats | None) -> Bools:
+    """Options of the relaxation, shape (n,): all, the pool if these are too many; none where covers are of no use.
+
+    Parameters
+    ----------
+    share
+        A vertex without covers, shape (n,), if there is one.
+    """
+    whole = program.value > 0
+    among = whole if int(whole.sum()) <= most else pool
+    idle = share is not None and violated(program, share, 1) is None
+    if program.overload_price is not None or program.step == 0 or idle or int(among.sum()) > most:
+        return np.zeros(len(program), dtype=bool)
+    return among
+
+
 def with_covers(
-    program: TimeIndexedProblem, pool: Bools, dual: Dual, monitor: Monitor, over: Callable[[], bool], seconds: float | None
+    program: TimeIndexedProblem, pool: Bools, dual: Dual, monitor: Monitor, spare: Spare, seconds: float | None
 ) -> tuple[Dual, Floats] | None:
     """Prices of capacity and covers, and a choice by shares, shape (n,); None where no cover is violated, or time is too short.
 
@@ -34,14 +50,14 @@ def with_covers(
     ----------
     pool : options of the relaxation, shape (n,); others are let in where they earn more than their job's best.
     dual : prices of capacity alone.
-    over : whether it is time to end.
+    spare : whether there is time left.
     seconds : for HiGHS, at most.
     """
     pool, covers, best, share = pool.copy(), None, dual, np.zeros(len(program))
     for _ in range(EXTENDED):
         relaxation = Relaxation(program.where(pool), monitor, seconds)
         try:
-            value, covers = _cut(relaxation, covers, over)
+            value, covers = _cut(relaxation, covers, spare)
         except OptschedError:
             break
         if covers is None:
@@ -53,20 +69,20 @@ def with_covers(
             best, share = found, np.zeros(len(program))
             share[pool] = relaxation.share
         more = _missing(program, found, pool)
-        if found.bound - value <= LACKING * abs(value) or not more.any() or over():
+        if found.bound - value <= LACKING * abs(value) or not more.any() or not spare():
             break
         pool |= more
     return (best, share) if best.covers is not None else None
 
 
-def _cut(relaxation: Relaxation, covers: Covers | None, over: Callable[[], bool]) -> tuple[float, Covers | None]:
+def _cut(relaxation: Relaxation, covers: Covers | None, spare: Spare) -> tuple[float, Covers | None]:
     """The value with all covers that are worth it, and these."""
     if covers is not None:
         relaxation.add(covers)
     value = relaxation.solve()
     for _ in range(ROUNDS):
         more = violated(relaxation.program, relaxation.share, MOST)
-        if more is None or over():
+        if more is None or not spare():
             break
         relaxation.add(more)
         before = value

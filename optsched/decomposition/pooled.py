@@ -10,10 +10,11 @@ import numpy as np
 from optsched.decomposition.dual import MOST, Dual, LagrangianSubproblem, Volume
 from optsched.decomposition.passes import FADE, HASTE, LEAST, LEG, go_on
 from optsched.decomposition.pricing import Pricing
+from optsched.decomposition.rounding import drawn
 from optsched.decomposition.search import Search
 from optsched.decomposition.shadow_prices import written
 from optsched.decomposition.shards import Listed, Shards, merged
-from optsched.instances.base import Bools, Floats, Ints
+from optsched.instances.base import Floats, Ints
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
@@ -114,15 +115,12 @@ class PooledSearch(Search):
         super().__init__(program, monitor, stop, seed, threads)
         self.known = dual
 
-    def _covered(self, pool: Bools, share: Floats | None) -> None:
-        """What covers prove of the pool is not proven of all options."""
-
     def _price(self, start: Floats | None) -> Dual:
         return self.known
 
     def _relaxed(self, pricing: Pricing) -> Ints:
         """Its linear relaxation takes longer than there is time: the prices' volume, rounded."""
-        return self._drawn(pricing)
+        return drawn(self.known.drawn, pricing, self.spare)
 
     def _late(self) -> bool:
         """Windows are too few for so many jobs: ruins bring more to the end."""

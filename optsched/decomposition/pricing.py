@@ -20,7 +20,8 @@ class Pricing:
 
     Attributes
     ----------
-    reduced : value less what the option pays, shape (n,). earns : the job's best, zero if it is better left out, shape (J,).
+    bound : no choice earns more. reduced : value less what the option pays, shape (n,).
+    earns : the job's best, zero if it is better left out, shape (J,).
     density : the job's best a unit of demand and slot, negative too, shape (J,). pool : options of an exact core, shape (n,).
     close : of these the few that are nearest to their job's best, shape (n,).
     worth : value of the job's most valuable option, shape (J,).
@@ -28,7 +29,7 @@ class Pricing:
     """
 
     def __init__(self, program: TimeIndexedProblem, dual: Dual) -> None:
-        self.program, self.prices = program, dual.prices
+        self.program, self.prices, self.bound = program, dual.prices, dual.bound
         jobs = len(program.demand)
         self.reduced = LagrangianSubproblem(program).reduced_values(dual.prices)
         if dual.covers is not None:

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from optsched.certificate import relative_gap
-from optsched.decomposition.covered import with_covers
-from optsched.decomposition.covers import violated
+from optsched.decomposition.covered import pool_of, with_covers
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.legs import COOLED, LONG, Legs
@@ -18,11 +17,11 @@ from optsched.decomposition.moving import Moving
 from optsched.decomposition.passes import MANY, solve_by_pool
 from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.recreate import PLACES, Recreate
-from optsched.decomposition.restricted_mip import Optimum, relax, solve_restricted_mip
+from optsched.decomposition.restricted_mip import Optimum, solve_restricted_mip
+from optsched.decomposition.rounding import around, drawn, rounded, vertex
 from optsched.decomposition.shadow_prices import settled
 from optsched.decomposition.share import Share, most
-from optsched.errors import OptschedError
-from optsched.heuristics.serial_sgs import fitting, place, serial_sgs
+from optsched.heuristics.serial_sgs import serial_sgs
 from optsched.instances.base import Bools, Floats, Ints
 from optsched.mates import mates_worth
 from optsched.monitor import Monitor
@@ -99,9 +98,8 @@ class Search:
         for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
-        if self.covered is not None:
-            self.dual, pricing = self.covered, Pricing(self.program, self.covered)
-        return self._over() or self._finish(pricing, CORE_NODES) or self._improve(pricing)
+        tight = pricing if self.covered is None else Pricing(self.program, self.covered)  # ruins are better off without covers
+        return self._over() or self._finish(tight, CORE_NODES) or self._improve(pricing, tight)
 
     def _offer(self, chosen: Ints) -> None:
         value = self.program.objective(chosen)
@@ -159,56 +157,36 @@ class Search:
         return max(found, key=self.program.objective)
 
     def _relaxed(self, pricing: Pricing) -> Ints:
-        """The linear relaxation over the pool, rounded; then exactly, over what a vertex of it uses (RENS, Berthold 2014)."""
+        """The linear relaxation over the pool, rounded; then exactly, around a vertex of it."""
         p = self.program
         pool = pricing.nearest(max(NEAREST, int(NEAREST_PER_JOB * len(p.demand))))
         pool[self.best] = True
         if int(pool.sum()) > LARGEST_LP:
-            return self._drawn(pricing)
-        share = self._vertex(pool)
+            assert self.dual is not None
+            return drawn(self.dual.drawn, pricing, self.spare)
+        share = vertex(p, pool, self.monitor, self._seconds(LP_SHARE))
         if (covered := self._covered(pool, share)) is not None:
-            self.covered, share = covered
-            pricing = Pricing(p, self.covered)
+            self.covered = covered[0]
+            share = covered[1] if share is None else share
         if share is None:
             return self.best
-        packing = Packing(p, fitting(p, np.flatnonzero(share > (0.5 if p.overload_price is not None else 1 - 1e-6))))
-        order = pricing.order()
-        place(packing, order[packing.option[order] == NONE].tolist(), pricing.reduced, self.spare)
-        self._offer(packing.chosen)
-        used = share > 1e-6
-        parted = np.zeros(len(p.demand), dtype=bool)
-        parted[p.job[used & (share < 1 - 1e-6)]] = True
-        used |= pricing.close & parted[p.job]
+        self._offer(rounded(share, pricing, self.spare))
+        used = around(share, pricing)
         used[self.best] = True
         if int(used.sum()) > LARGEST_MIP or self._over():
             return self.best
-        return self._chosen(used, ROUGH, 1, self._share(MIP_SHARE, MIP_S, MIP_MOST)).chosen
-
-    def _vertex(self, pool: Bools) -> Floats | None:
-        """The linear relaxation over the pool, shape (n,); None where that would take too long."""
-        share = np.zeros(len(pool))
-        try:
-            share[pool] = relax(self.program.where(pool), self.monitor, self._seconds(LP_SHARE))
-        except OptschedError:
-            return None
-        return share
+        return self._chosen(used, ROUGH, 1, self._seconds(MIP_SHARE, MIP_S, MIP_MOST)).chosen
 
     def _covered(self, pool: Bools, share: Floats | None) -> tuple[Dual, Floats] | None:
         """Prices of capacity and of covers, and a vertex, where the relaxation violates covers."""
-        p, seconds = self.program, self._share(COVER_SHARE, COVER_S, COVER_MOST)
+        seconds, clock = self._seconds(COVER_SHARE, COVER_S, COVER_MOST), self.monitor.clock
+        ends_s = np.inf if seconds is None else clock.elapsed_s() + seconds
         assert self.dual is not None
-        largest = LARGEST_COVERED[seconds is None]
-        pool = p.value > 0 if len(p) <= largest else pool
-        if self._over() or int(pool.sum()) > largest:
+        pool = pool_of(self.program, pool, LARGEST_COVERED[seconds is None], share)
+        if self._over() or not pool.any():
             return None
-        if p.overload_price is not None or (share is not None and violated(p, share, 1) is None):
-            return None
-        ends_s = np.inf if seconds is None else self.monitor.clock.elapsed_s() + seconds
-
-        def over() -> bool:
-            return self.monitor.clock.elapsed_s() > ends_s or self._over() is not None
-
-        found = with_covers(p, pool, self.dual, self.monitor, over, seconds)
+        spare = Spare(clock, ends_s, lambda: self._over() is not None)
+        found = with_covers(self.program, pool, self.dual, self.monitor, spare, seconds)
         if found is not None:
             self.monitor.bounded(-found[0].bound)
         return found
@@ -220,27 +198,15 @@ class Search:
         found = solve_restricted_mip(self.program.where(among), start, gap, nodes, self.monitor, seconds=seconds)
         return replace(found, chosen=rows[found.chosen])
 
-    def _seconds(self, share: float) -> float | None:
-        """A share of the time that is left."""
-        return None if self.stop.seconds is None else share * self._left()
-
-    def _share(self, share: float, least: float, most: float) -> float | None:
-        """The same, or so many seconds, if these are at most another share of it."""
+    def _seconds(self, share: float, least: float = 0.0, most: float = 0.0) -> float | None:
+        """A share of the time that is left, or the seconds `least`, if these are no more than the share `most` of it."""
         return None if self.stop.seconds is None else max(share * self._left(), min(least, most * self._left()))
-
-    def _drawn(self, pricing: Pricing) -> Ints:
-        """What the prices' volume has drawn, the densest first; who does not fit goes where it earns most."""
-        assert self.dual is not None
-        score = pricing.reduced.copy()
-        score[self.dual.drawn[self.dual.drawn >= 0]] += float(np.ptp(score)) + 1.0
-        return serial_sgs(self.program, pricing.order(), score, self.spare)
 
     def _finish(self, pricing: Pricing, nodes: int) -> str | None:
         """All that reduced costs do not rule out, exactly, if that is little; proves the choice optimal."""
-        assert self.dual is not None
         p = self.program
         behind = pricing.earns[p.job] - pricing.reduced
-        open_ = behind <= self.dual.bound - self.value + 1e-9 * abs(self.value)
+        open_ = behind <= pricing.bound - self.value + 1e-9 * abs(self.value)
         open_[self.best] = True
         count, began, seconds = int(open_.sum()), self.monitor.clock.elapsed_s(), self._seconds(CORE_SHARE)
         if count > self.most_open:
@@ -267,7 +233,7 @@ class Search:
         self._finish(pricing, CORE_NODES * 4**tries)
         return True
 
-    def _improve(self, pricing: Pricing) -> str:
+    def _improve(self, pricing: Pricing, tight: Pricing) -> str:
         packing, self.began_s = Packing(self.program, self.best), self.monitor.clock.elapsed_s()
         recreate = Recreate(pricing, packing, self.rng)
         assert self.dual is not None
@@ -279,7 +245,7 @@ class Search:
         legs = self._legs(pricing, recreate)
         with Crew(self._mates(), self.program, self.dual, self.rng) as crew:
             if legs is not None:
-                self._in_legs(pricing, recreate, legs, crew)
+                self._in_legs(tight, recreate, legs, crew)
             while (word := self._over()) is None:
                 if crew.back:
                     crew.bring(packing)
@@ -296,7 +262,7 @@ class Search:
                     recreate.look()
                     self._offer(packing.chosen)
                 self.rounds += 1
-                if self._core(pricing):
+                if self._core(tight):
                     packing.become(packing.option)  # rounding of many small steps
                     recreate.look()
             if crew.back:
@@ -318,7 +284,7 @@ class Search:
             turns = self._left() / legs.turn_s
         return legs if legs.worth(self.window.begin * turns) else None
 
-    def _in_legs(self, pricing: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
+    def _in_legs(self, tight: Pricing, recreate: Recreate, legs: Legs, crew: Crew) -> None:
         """Leg after leg, from the first choice, the best and none in turn; after each the best of what the last have held.
 
         Where choosing takes all of its time for nothing, one long leg has the rest, if that is more than two.
@@ -341,7 +307,7 @@ class Search:
             if not self._merge(legs) and self._left(self.window.begin) > LONG * legs.seconds:
                 self.began_s = clock.elapsed_s()
                 break
-            self._core(pricing)
+            self._core(tight)
         else:
             self.cooled = True
         self._hear(crew, heard)

@@ -22,6 +22,7 @@ from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
 from optsched.decomposition.restricted_mip import solve_restricted_mip
 from optsched.heuristics.serial_sgs import densest_first, serial_sgs
 from optsched.instances.base import Bools, Data, Floats, I, Ints
+from optsched.problems.ranks import Groups
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
@@ -35,6 +36,7 @@ ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where th
 ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
+STEADY = 0.1  # coefficient of variation of a load that prices speak for
 HASTE = 4  # so many times fewer jobs of futures after every decision that was late
 FEWEST_DRAWN = 100
 STARTS = 200  # a future job's starts are thinned out to about so many a horizon
@@ -86,6 +88,8 @@ class BidPricing(Generic[I, S, J]):
         What each option of an instance loses of its value if something ends the run, shape (n,).
     most_scenarios
         Futures that are drawn where they have few jobs.
+    put_off
+        Of its value, what a start that waits loses while others may come, by the load's coefficient of variation.
     without_history, with_history
         What its prices are used for, where nothing is known of other days and where something is.
     """
@@ -98,6 +102,7 @@ class BidPricing(Generic[I, S, J]):
     expecting: Callable[[I, Floats, Ints], I]
     forfeit: Callable[[I, TimeIndexedProblem], Floats]
     most_scenarios: int
+    put_off: float
     without_history: PriceUse
     with_history: PriceUse
 
@@ -112,6 +117,7 @@ class Memory(Data):
     prices: tuple[tuple[float, ...], ...] | None
     discount: float | None = None
     expected: bool = True
+    blind: bool = False
     priced_at: int
     first: int
     stretch: tuple[float, int] | None
@@ -176,6 +182,7 @@ class BidPricePolicy(Generic[I, S, J]):
         self.prices: Floats | None = None
         self.discount = self._counted(None)
         self.expected = False  # whether the prices are also of jobs that have not come
+        self.blind = True  # whether no hour has been seen yet
         self.priced_at = self.first = 0
         self.before = range(0)  # whole hours of history
         self.experience = Experience()
@@ -199,7 +206,7 @@ class BidPricePolicy(Generic[I, S, J]):
         program = self._program(snapshot, told, law, [True] * len(known.jobs))
         if not self.expected and len(program) <= EXACT:
             prices = np.zeros_like(prices)  # the known jobs would pay for themselves, and the plan holds them apart anyway
-        priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices))
+        priced = replace(program, value=LagrangianSubproblem(program).reduced_values(prices) - self._put_off(program))
         worth = np.flatnonzero(priced.value > 0)
         kept = priced.where(priced.value > 0)
         plan = serial_sgs(kept, densest_first(kept))
@@ -207,6 +214,23 @@ class BidPricePolicy(Generic[I, S, J]):
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         chosen = worth[plan] if law is None else as_told(told, priced, worth[plan])
         return schedule(chosen)
+
+    def _put_off(self, program: TimeIndexedProblem) -> Floats:
+        """What a start later than a job's first at a place loses while others may come, shape (n,).
+
+        Prices are means; on few GPUs loads are not, and who waits for cents finds no room while what was free has idled. It is
+        a share of the option's value, by how far the coefficient of variation of a load that uses all capacity (compound
+        Poisson) is above `STEADY`.
+        """
+        coming = self.expected or (self.blind and bool(self.came))
+        if not coming or not len(program):
+            return np.zeros(len(program))
+        jobs, room = np.unique(program.job), float(program.capacity.sum(axis=0).mean())
+        work = program.demand[jobs] * program.duration[jobs]
+        variation = math.sqrt(float(program.demand[jobs] @ work) / (float(work.sum()) * room)) if room > 0 else 0.0
+        own = Groups(program.job * len(program.capacity) + program.place)
+        waits = program.start > program.start[own.first][own.of]
+        return np.asarray(self.pricing.put_off * max(0.0, variation - STEADY) * np.abs(program.value) * waits)
 
     def hurry(self) -> None:
         """Prices of fewer futures from now on."""
@@ -248,6 +272,7 @@ class BidPricePolicy(Generic[I, S, J]):
             prices=None if self.prices is None else tuple(map(tuple, self.prices.tolist())),
             discount=self.discount,
             expected=self.expected,
+            blind=self.blind,
             priced_at=self.priced_at,
             first=self.first,
             stretch=None if self.arrivals is None else self.stretch,
@@ -268,7 +293,8 @@ class BidPricePolicy(Generic[I, S, J]):
         self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.late, self.experience = kept.late, Experience(kept.ended, kept.cut, kept.failures)
         self.reckoned = kept.reckoned
-        self.expected, self.priced_at, self.first, self.seen = kept.expected, kept.priced_at, kept.first, set(kept.seen)
+        self.expected, self.blind, self.seen = kept.expected, kept.blind, set(kept.seen)
+        self.priced_at, self.first = kept.priced_at, kept.first
         if kept.stretch is not None:
             self._open(*kept.stretch)
         for slot, job in kept.came:
@@ -295,6 +321,7 @@ class BidPricePolicy(Generic[I, S, J]):
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
         seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
+        self.blind = not any(seen)
         jobs, guessed = list(known.jobs), [True] * len(known.jobs)
         first, last = now + 1, now + known.horizon - 1
         drawn: list[list[Hour[J]]] = []

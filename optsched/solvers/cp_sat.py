@@ -106,6 +106,8 @@ class CpSat:
         if status == cp_model.MODEL_INVALID:
             why = program.validate() or solver.solution_info() or "it does not say why"
             return SolverResult("error", message=f"CP-SAT refuses the model: {why}")
+        if status == cp_model.INFEASIBLE:
+            return SolverResult("infeasible")
         if status == cp_model.UNKNOWN:
             return SolverResult(monitor.stopping or _limit(task, solver.wall_time))
         x = np.array([solver.value(v) for v in variables], dtype=float)

@@ -20,7 +20,7 @@ from optsched.instances.geo import GeoInstance
 from optsched.monitor import Monitor
 from optsched.problems.geo import time_indexed
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.stop import Clock
+from optsched.stop import Clock, Spare
 from tests.cli.test_cli import run
 from tests.parts import parts
 
@@ -100,7 +100,7 @@ def test_two_that_exclude_each_other_are_worth_one() -> None:
     assert found.jobs.tolist() == [0, 1]
     dual = solve_dual(program, iterations=200)
     assert dual.bound == pytest.approx(8, rel=1e-3)
-    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), lambda: False, None)
+    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
     assert covered is not None
     assert covered[0].bound == pytest.approx(optimum(program)) == pytest.approx(5)
 
@@ -109,7 +109,7 @@ def test_two_that_exclude_each_other_are_worth_one() -> None:
 def test_covers_prove_no_less_than_the_optimum_and_no_more_than_prices(seed: int) -> None:
     program = time_indexed(gangs(seed, jobs=5, horizon=6))[0]
     best, dual = optimum(program), solve_dual(program, iterations=300)
-    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), lambda: False, None)
+    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
     assert dual.bound >= best - 1e-9
     if covered is not None:
         found, share = covered

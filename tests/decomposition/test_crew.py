@@ -215,7 +215,8 @@ def test_under_a_clock_mates_search_too(monkeypatch: pytest.MonkeyPatch) -> None
         search.dual, search.best, search.value = dual, packing.chosen, packing.value
         asked[stop, threads] = search._mates()
         if stop.seconds is not None:
-            run_with_deadline(partial(search._improve, Pricing(program, dual)), search.monitor, stop.seconds)
+            pricing = Pricing(program, dual)
+            run_with_deadline(partial(search._improve, pricing, pricing), search.monitor, stop.seconds)
             assert packing.value < search.value <= dual.bound
             assert search.value == program.objective(search.best)
             assert (program.load(search.best) <= program.capacity).all()

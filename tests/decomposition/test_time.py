@@ -127,9 +127,9 @@ def test_a_gap_that_is_the_bounds_makes_no_heat(asked: dict[str, Asked], monkeyp
     values: list[float] = []
     improve = made._improve
 
-    def begins(pricing: Pricing) -> str:
+    def begins(pricing: Pricing, tight: Pricing) -> str:
         values.append(made.value / len(made.best))
-        return improve(pricing)
+        return improve(pricing, tight)
 
     monkeypatch.setattr(made, "_improve", begins)
     made(None, None)

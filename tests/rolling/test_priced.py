@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optsched import geo
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling import priced
 from optsched.rolling.deferrable.policies import PRICING
+from optsched.rolling.geo.policies import PRICING as GEO
 from optsched.rolling.loop import Interrupted, replay
 from optsched.rolling.policy import Settings
 from tests.oracle import brute, tiny
@@ -68,6 +70,18 @@ def test_a_history_makes_prices_surer(past: DeferrableInstance | None, taken: bo
     policy = priced.BidPricePolicy(pricing, Settings(history=past))
     policy.prices, policy.expected = np.full((1, 2), 1.5), True
     assert bool(policy.decide(snapshot).starts) is taken
+
+
+@pytest.mark.parametrize(("expected", "cheaper", "start"), [(True, 0.9, 0), (False, 0.9, 1), (True, 0.1, 1)])
+def test_who_waits_for_cents_may_find_no_room(expected: bool, cheaper: float, start: int) -> None:
+    """An hour later energy costs 0.9 of it, which is worth waiting for where nobody comes; at a tenth it is in any case."""
+    model = geo.Model("wait", horizon=2, slot_s=3600, gpu_revenue_usd_per_h=1, gpu_power_kw=1)
+    site = model.add_site(gpus=4, price_usd_per_mwh=[500, 500 * cheaper], carbon_g_per_kwh=[0, 0])
+    model.add_job(site, gpus=2, duration=1, slack=1, submitted=0)
+    policy = priced.BidPricePolicy(GEO, Settings())
+    policy.prices, policy.expected = np.zeros((1, 2)), expected
+    decided = policy.decide(model.instance())
+    assert [each.start for each in decided.starts] == [start]
 
 
 def test_numbers_of_several_ranges() -> None:

@@ -57,6 +57,7 @@ PRICING = BidPricing(
     expecting=expecting,
     forfeit=forfeit,
     most_scenarios=20,
+    put_off=0.0,
     without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
     # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200
     with_history=PriceUse(share=1.0, doubt=3.0, every_s=900.0, iterations=20, most_drawn=10_000),

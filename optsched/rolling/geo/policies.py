@@ -66,6 +66,7 @@ PRICING = BidPricing(
     expecting=expecting,
     forfeit=forfeit,
     most_scenarios=6,  # more were no better
+    put_off=0.4,
     without_history=PriceUse(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
     with_history=PriceUse(share=0.97),
 )
