@@ -33,7 +33,7 @@ def as_written(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], dual: Dua
 def proven_by_covers(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], given: PricedCovers) -> float | None:
     """The bound that they prove, by one evaluation of the dual; None if they do not fit."""
     prices, covers = as_given(view, given.capacity), _read(view, jobs, given)
-    if prices is None or covers is None or view.problem.overload_price is not None:
+    if prices is None or covers is None:
         return None
     return bound_of(view.problem, prices, covers)
 

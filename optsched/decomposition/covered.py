@@ -12,6 +12,7 @@ import numpy as np
 
 from optsched.decomposition.covers import Covers, together, violated
 from optsched.decomposition.dual import Dual, bound_of
+from optsched.decomposition.pricing import Pricing
 from optsched.decomposition.shadow_prices import written
 from optsched.errors import OptschedError
 from optsched.instances.base import Bools, Floats
@@ -20,6 +21,7 @@ from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.stop import Spare
 
 ROUNDS, MOST = 30, 3000  # of covers, and covers of a round
+MOST_STEPS = 400  # of a capacity that may be exceeded: what covers let in then is worked out for each
 MUCH = 2e-4  # relative: what a round is worth
 LACKING, EXTENDED = 1e-4, 3  # relative: what options outside of the pool add to the bound; how often they are let in
 SCALE = 1e3  # of the dearest option: HiGHS holds reduced costs to 1e-7
@@ -35,8 +37,8 @@ def pool_of(program: TimeIndexedProblem, pool: Bools, most: int, share: Floats |
     """
     whole = program.value > 0
     among = whole if int(whole.sum()) <= most else pool
-    idle = share is not None and violated(program, share, 1) is None
-    if program.overload_price is not None or program.step == 0 or idle or int(among.sum()) > most:
+    few = program.step > 0 and (program.overload_price is None or program.within.max(initial=0) <= MOST_STEPS * program.step)
+    if not few or int(among.sum()) > most or (share is not None and violated(program, share, 1) is None):
         return np.zeros(len(program), dtype=bool)
     return among
 
@@ -65,7 +67,7 @@ def with_covers(
         priced = replace(covers, price=written(relaxation.prices_of_covers))
         found = replace(dual, prices=written(relaxation.prices), covers=priced.where(priced.price > 0))
         found = replace(found, bound=bound_of(program, found.prices, found.covers))
-        if found.bound < best.bound:
+        if found.covers and found.bound < best.bound:
             best, share = found, np.zeros(len(program))
             share[pool] = relaxation.share
         more = _missing(program, found, pool)
@@ -98,8 +100,6 @@ def _cut(relaxation: Relaxation, covers: Covers | None, spare: Spare) -> tuple[f
 
 def _missing(program: TimeIndexedProblem, dual: Dual, pool: Bools) -> Bools:
     """Options outside of the pool that are their job's best at these prices, or as good as those inside, shape (n,)."""
-    from optsched.decomposition.pricing import Pricing
-
     pricing = Pricing(program, dual)
     inside = np.zeros(len(program.demand))
     np.maximum.at(inside, program.job[pool], pricing.reduced[pool])
@@ -126,23 +126,42 @@ class Relaxation:
         asked, rows = program.demand[program.job], np.arange(loads)
         goes_on = rows[rows % slots > 0]
         jobs, job = np.unique(program.job, return_inverse=True)
-        row = [begin, (program.place * slots + end)[inside], rows, goes_on, loads + job]
-        column = [np.arange(options), inside, options + rows, options + goes_on - 1, np.arange(options)]
-        entry = [-asked, asked[inside], np.ones(loads), -np.ones(len(goes_on)), np.ones(options)]
+        self._options, self._loads, self._jobs = options, loads, len(jobs)
         self._scale = SCALE / float(program.value.max(initial=1e-300))
-        self._loads, self._jobs = slice(options, options + loads), len(jobs)
+        # columns: options, loads, the first step of overload, and more; rows: loads by slot, limits of loads, jobs
+        first, more = options + loads, options + 2 * loads
+        row = [begin, (program.place * slots + end)[inside], rows, goes_on, *[loads + rows] * 3, 2 * loads + job]
+        column = [np.arange(options), inside, options + rows, options + goes_on - 1, options + rows, first + rows, more + rows]
+        column.append(np.arange(options))
+        entry = [-asked, asked[inside], np.ones(loads), -np.ones(len(goes_on)), np.ones(loads), *[-np.ones(loads)] * 2]
+        entry.append(np.ones(options))
+        soft = program.dearer is not None and program.overload_price is not None
+        dear = np.zeros(2 * loads)
+        if program.dearer is not None and program.overload_price is not None:
+            dear = np.append(program.dearer.ravel() / program.step, np.full(loads, program.overload_price))
+        most = np.append(np.full(loads, program.step), np.full(loads, np.inf)) if soft else np.zeros(2 * loads)
+        below = np.append(np.zeros(loads), np.full(loads + len(jobs), -np.inf))
+        above = np.concatenate([np.zeros(loads), program.within.ravel(), np.ones(len(jobs))])
         self._highs = Incremental(
-            cost=np.append(-self._scale * program.value, np.zeros(loads)),
-            upper=np.append(np.ones(options), program.within.ravel()),
+            cost=self._scale * np.concatenate([-program.value, np.zeros(loads), dear]),
+            upper=np.concatenate([np.ones(options), np.full(loads, np.inf), most]),
             rows=(np.concatenate(row), np.concatenate(column), np.concatenate(entry)),
-            limits=(np.append(np.zeros(loads), np.full(len(jobs), -np.inf)), np.append(np.zeros(loads), np.ones(len(jobs)))),
+            limits=(below, above),
             monitor=monitor,
             seconds=seconds,
         )
 
     def add(self, covers: Covers) -> None:
         """Rows for these."""
-        self._highs.add(*covers.rows(self.program), covers.limit)
+        begins, columns, entries = covers.rows(self.program)
+        at, slope = covers.place * self.program.capacity.shape[1] + covers.slot, covers.slopes(self.program)
+        over = self._options + self._loads + np.column_stack([at, at + self._loads])
+        if slope.any():
+            where = np.repeat(begins[1:], 2)
+            columns = np.insert(columns, where, over.ravel())
+            entries = np.insert(entries, where, np.repeat(-slope / self.program.step, 2))
+            begins = begins + 2 * np.arange(len(begins))
+        self._highs.add(begins, columns, entries, covers.limit)
 
     def solve(self) -> float:
         """The value.
@@ -151,9 +170,9 @@ class Relaxation:
         ------
         OptschedError : HiGHS was stopped, or finds no optimum.
         """
-        x, reduced, duals = self._highs.solve()
-        self.share = np.clip(x[: len(self.program)], 0.0, 1.0)
-        self.prices = np.maximum(0.0, -reduced[self._loads] / self._scale).reshape(self.program.capacity.shape)
-        own = self._jobs + self.program.capacity.size
-        self.prices_of_covers = np.maximum(0.0, -duals[own:] / self._scale)
-        return self.program.constant + float(self.program.value @ self.share)
+        value, x, duals = self._highs.solve()
+        self.share = np.clip(x[: self._options], 0.0, 1.0)
+        multipliers = np.maximum(0.0, -duals / self._scale)
+        self.prices = multipliers[self._loads : 2 * self._loads].reshape(self.program.capacity.shape)
+        self.prices_of_covers = multipliers[2 * self._loads + self._jobs :]
+        return self.program.constant - value / self._scale

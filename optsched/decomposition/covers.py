@@ -59,6 +59,37 @@ class Covers:
         rows = (self.place[keep], self.slot[keep], self.size[keep], self.count[keep])
         return Covers(*rows, self.jobs[has], self.one[has], self.price[keep])
 
+    def slopes(self, program: TimeIndexedProblem) -> Floats:
+        """How much beyond the limit jobs count at most for every step of overload, shape (C,); nothing where there is none.
+
+        What may count most in so much capacity is the best filling of a knapsack, in which but the cover's own jobs there may
+        be any number of each demand. Far beyond the capacity it is no more than the densest demand fills it with.
+        """
+        if program.overload_price is None or not len(self):
+            return np.zeros(len(self))
+        weights = (np.unique(program.demand) / program.step).astype(np.int64)
+        room = (program.within[self.place, self.slot] / program.step).astype(np.int64)
+        own = np.full((len(self), int(self.size.max()) + 1), np.inf)  # what so many of the cover's smaller jobs take
+        begin = np.cumsum(self.size) - self.size
+        for number, first in enumerate(begin.tolist()):
+            jobs = self.jobs[first : first + self.size[number]][self.one[first : first + self.size[number]]]
+            own[number, : len(jobs) + 1] = np.cumsum(np.append(0.0, np.sort(program.demand[jobs] / program.step)))
+        beyond = int(room.max(initial=1)) + 1
+        filled = np.zeros((len(self), int(room.max(initial=0)) + beyond + 1))
+        for units in range(1, filled.shape[1]):
+            fits = weights <= units
+            inside = self.count[:, fits] + filled[:, units - weights[fits]]
+            filled[:, units] = np.maximum(filled[:, units - 1], inside.max(axis=1, initial=0.0))
+        steps, most = np.arange(1, beyond + 1), np.zeros((len(self), beyond))
+        for number in range(own.shape[1]):
+            left = room[:, None] + steps - own[:, number, None]
+            counts = number + np.take_along_axis(filled, np.maximum(0, left).clip(0, filled.shape[1] - 1).astype(np.int64), 1)
+            most = np.maximum(most, np.where(left >= 0, counts, 0.0))
+        limit, dense = self.limit, (self.count / weights).max(axis=1)
+        near = (np.maximum(0.0, most - limit[:, None]) / steps).max(axis=1)
+        far = dense + np.maximum(0.0, own.shape[1] - 1 + dense * room - limit) / (beyond + 1)
+        return np.asarray(np.maximum(near, far))
+
     def paid(self, program: TimeIndexedProblem) -> Floats:
         """What every option of a program pays for covers, shape (n,)."""
         places, slots = program.capacity.shape
@@ -133,7 +164,7 @@ def lift(weights: Floats, room: float, demands: Floats) -> tuple[Floats, float] 
         That they exceed.
     """
     size, excess = len(weights), float(weights.sum()) - room
-    if excess <= 0:
+    if excess <= 0 or room <= 0:
         return None
     # the weight, top / parts, to which the largest are cut so that all fit exactly
     sums = np.cumsum(weights) - np.arange(1, size + 1) * np.append(weights[1:], 0.0)  # cut off down to the next weight

@@ -267,6 +267,18 @@ def margin(program: TimeIndexedProblem, prices: Floats, largest: float) -> float
     return ROUNDING * max(abs(program.constant), rent, largest * len(program.demand)) + 4 * _summed(program) * paid
 
 
+def _rent(program: TimeIndexedProblem, prices: Floats, covers: Covers) -> float:
+    """The most that loads earn at prices of capacity, and by what covers let in for them, less their overload."""
+    earned = float((prices * program.within).sum())
+    if program.dearer is None or program.overload_price is None:
+        return earned
+    step = program.step * prices
+    np.add.at(step, (covers.place, covers.slot), covers.price * covers.slopes(program))
+    steps = np.maximum(0.0, np.ceil((program.reach() - program.within) / program.step))
+    all_of_them = steps * step - program.dearer - (steps - 1) * program.step * program.overload_price
+    return earned + float(np.where(steps > 0, np.maximum(0.0, np.maximum(step - program.dearer, all_of_them)), 0.0).sum())
+
+
 def _summed(program: TimeIndexedProblem) -> float:
     """Relative: what a sum over slots, and a difference of two, may be off by."""
     return float(program.capacity.shape[1] * np.finfo(np.longdouble).eps + 4 * np.finfo(float).eps)
@@ -285,7 +297,7 @@ def bound_of(program: TimeIndexedProblem, prices: Floats, covers: Covers | None 
         return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
     subproblem, largest = LagrangianSubproblem(program), float(program.value.max(initial=0.0))
     earned = np.maximum(0.0, subproblem.groups.best(subproblem.reduced_values(prices) - covers.paid(program))).sum()
-    value = program.constant + float(earned) + float(program.rent(prices).sum()) + covers.rent
+    value = program.constant + float(earned) + _rent(program, prices, covers) + covers.rent
     paid = len(program.demand) * float(covers.price @ covers.count.max(axis=1, initial=1.0))
     return value + margin(program, prices, largest) + ROUNDING * covers.rent + 4 * _summed(program) * paid
 

@@ -345,8 +345,8 @@ class Incremental:
         where = begins[:-1].astype(np.int32), columns.astype(np.int32)
         self._highs.addRows(len(limit), below, limit, len(columns), *where, entries)
 
-    def solve(self) -> tuple[Floats, Floats, Floats]:
-        """The optimum, the columns' reduced costs and the rows' multipliers.
+    def solve(self) -> tuple[float, Floats, Floats]:
+        """The optimum, where it is, and the rows' multipliers.
 
         Raises
         ------
@@ -358,5 +358,5 @@ class Incremental:
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             raise OptschedError(f"HiGHS ended with {self._highs.modelStatusToString(self._highs.getModelStatus())}")
         found = self._highs.getSolution()
-        x, reduced, duals = (np.array(each, dtype=float) for each in (found.col_value, found.col_dual, found.row_dual))
-        return x, reduced, duals
+        x, duals = (np.array(each, dtype=float) for each in (found.col_value, found.row_dual))
+        return float(self._highs.getInfo().objective_function_value), x, duals

@@ -53,7 +53,7 @@ def optimum(program: TimeIndexedProblem) -> float:
     best = program.constant
     for choice in itertools.product(*own):
         chosen = np.array([option for option in choice if option >= 0], dtype=np.int64)
-        if (program.load(chosen) <= program.capacity).all():
+        if program.overload_price is not None or (program.load(chosen) <= program.capacity).all():
             best = max(best, program.objective(chosen))
     return best
 
@@ -142,6 +142,44 @@ def test_any_prices_of_any_covers_prove_a_bound(seed: int) -> None:
     assert bound_of(program, prices, some) >= optimum(program) - 1e-9
 
 
+def softened(seed: int) -> TimeIndexedProblem:
+    """Capacities that may be exceeded for something, some of them no whole numbers."""
+    rng, program = np.random.default_rng(seed), time_indexed(gangs(seed + 200, jobs=5, horizon=6, gpus=int(4 + seed % 5)))[0]
+    capacity = program.capacity - rng.choice([0.0, 0.3, 1.0], program.capacity.shape)
+    return replace(program, capacity=capacity, overload_price=float(rng.choice([0.05, 0.3, 0.9, 3.0])))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_overload_pays_for_what_covers_let_in(seed: int) -> None:
+    """Any prices of any covers prove a bound, and the best ones are no worse than those of capacity."""
+    rng, program = np.random.default_rng(seed), softened(seed)
+    best, dual = optimum(program), solve_dual(program, iterations=300)
+    made = []
+    for _ in range(30):
+        jobs = np.sort(rng.choice(5, int(rng.integers(2, 5)), replace=False))
+        made.append(cover(program, int(rng.integers(2)), int(rng.integers(6)), jobs))
+    some = [each for each in made if each is not None]
+    if some:
+        covers = replace(together(some), price=rng.exponential(0.5, len(some)))
+        assert bound_of(program, rng.exponential(0.1, program.capacity.shape), covers) >= best - 1e-9
+        assert bound_of(program, np.zeros(program.capacity.shape), covers) >= best - 1e-9
+    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
+    if covered is not None:
+        assert best - 1e-9 <= covered[0].bound <= dual.bound
+
+
+def test_a_step_of_overload_by_hand() -> None:
+    """Two of five on eight: with one unit more five and four fit, a whole and a half; with two more both do."""
+    program = replace(time_indexed(gangs(0))[0], demand=np.array([5.0, 5.0, 4.0, 1.0]), overload_price=2.0)
+    program = replace(program, job=np.arange(4), place=np.zeros(4, np.int64), start=np.zeros(4, np.int64), value=np.ones(4))
+    program = replace(program, duration=np.ones(4, np.int64), capacity=np.full((1, 1), 8.0))
+    made = cover(program, 0, 0, np.array([0, 1]))
+    assert made is not None
+    assert made.count.tolist() == [[0.0, 0.5, 1.0]]
+    assert made.slopes(program).tolist() == [pytest.approx(0.5)]
+    assert made.slopes(replace(program, overload_price=None)).tolist() == [0.0]
+
+
 def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_path: Path) -> None:
     instance = gangs(3, jobs=60, sites=3, horizon=48)
     instance.save(tmp_path / "x.json")
@@ -173,3 +211,4 @@ def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_pat
 def test_covers_of_many(chunk: int) -> None:
     for seed in range(chunk * 50 + 100, chunk * 50 + 150):
         test_covers_prove_no_less_than_the_optimum_and_no_more_than_prices(seed)
+        test_overload_pays_for_what_covers_let_in(seed)
