@@ -142,6 +142,14 @@ def test_numbers_of_rules() -> None:
             replay(instance, wrong)
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_rolling_saves_where_jobs_may_be_evicted(seed: int) -> None:
+    """It waits for cleaner hours there, too."""
+    instance = vcc(days=4, jobs=120, load=0.2, seed=seed).model_copy(update={"preempt": True})
+    rolling, uncapped = replay(instance, "rolling"), replay(instance, "uncapped")
+    assert rolling.objective < 0.97 * uncapped.objective
+
+
 def test_nobody_is_evicted_without_preempt() -> None:
     job = {"id": "j", "submitted": 0, "duration": 1, "ncu": 1.0, "waited": 1, "evicted": True}
     with pytest.raises(OptschedError, match=r"jobs\[0\].evicted"):

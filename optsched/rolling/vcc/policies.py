@@ -52,8 +52,6 @@ class Rolling:
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
         """The first cap of the plan, or a rule's where that is foreseen to cost less."""
-        if snapshot.preempt:
-            return present(uncapped_cap, snapshot)
         self.account.observe(snapshot)
         coming = self._coming(snapshot)
         ruled = len(self.account.seen) * snapshot.slot_h < FIRST_H
