@@ -36,9 +36,10 @@ class Signed(click.Command):
 
 def _negative(text: str) -> bool:
     try:
-        return text.startswith("-") and bool(float(text) < 0)
+        float(text)
     except ValueError:
         return False
+    return text.startswith("-")
 
 
 def asked(option: Option, told: str | None = None, *more: str) -> Decorator:

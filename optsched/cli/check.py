@@ -178,7 +178,7 @@ def _proven(instance: Instance, result: Result) -> float | None:
         from optsched.phases import proves
 
         return proves(instance, proof, result.objective)
-    covered = None if proof is None else proof.covered
+    covered = None if proof is None or proof.kind == "duals" else proof.covered
     if result.shadow_prices is None and covered is None:
         return None
     from optsched.decomposition.method import proven
@@ -216,9 +216,8 @@ def _beyond(instance: Instance, result: Result, proven: float | None) -> list[Vi
 def _proof(result: Result, proven: float | None) -> str:
     """How the bound was proven, and what is taken on trust."""
     proof = result.proof
-    what = {"duals": "multipliers", "covers": "prices of capacity and covers"}.get(
-        "" if proof is None else proof.kind, "capacity prices"
-    )
+    used = "" if proof is None else "covers" if proof.covered is not None and proof.kind != "duals" else proof.kind
+    what = {"duals": "multipliers", "covers": "prices of capacity and covers"}.get(used, "capacity prices")
     words = "" if proven is None else f"; recomputed from the {what} in the file, the bound is {number(proven)}"
     if proof is None or proof.kind in ("prices", "covers") or (proof.kind == "duals" and proven is not None):
         return words

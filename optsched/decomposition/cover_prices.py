@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.certificate import PricedCover, PricedCovers
-from optsched.decomposition.covers import Covers, cover, together
+from optsched.decomposition.covers import Covers, cover, suit, together
 from optsched.decomposition.dual import Dual, bound_of
 from optsched.decomposition.shadow_prices import as_given, by_place
 from optsched.problems.time_indexed import TimeIndexedProblem
@@ -41,11 +41,11 @@ def proven_by_covers(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], giv
 def _read(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], given: PricedCovers) -> Covers | None:
     """The inequalities; None where there is no such place, slot or job, or jobs fit beside each other."""
     program: TimeIndexedProblem = view.problem
-    place, number, found = (
-        {name: k for k, name in enumerate(view.places)},
-        {name: k for k, name in enumerate(jobs)},
-        list[Covers](),
-    )
+    place = {name: k for k, name in enumerate(view.places)}
+    number = {name: k for k, name in enumerate(jobs)}
+    found = list[Covers]()
+    if not suit(program) or len(jobs) != len(program.demand):
+        return None
     for row in given.covers:
         if row.place not in place or row.slot >= program.capacity.shape[1] or not set(row.jobs) <= number.keys():
             return None

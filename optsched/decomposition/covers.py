@@ -8,16 +8,20 @@ that anybody can work out what prices of capacity and of covers prove together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from optsched.instances.base import Bools, Floats, Ints
+from optsched.problems.ranks import begins
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.stop import Spare
 
 LEAST = 0.02  # by which a cover is violated, to be looked at
 SOME = 1e-6  # of a job in a slot
+MOST_STEPS = 400  # of a capacity that may be exceeded: what covers let in then is worked out for each
+MOST_PRICES = 20_000_000  # by place, slot and demand
 
 
 @dataclass(frozen=True)
@@ -62,38 +66,53 @@ class Covers:
     def slopes(self, program: TimeIndexedProblem) -> Floats:
         """How much beyond the limit jobs count at most for every step of overload, shape (C,); nothing where there is none.
 
-        What may count most in so much capacity is the best filling of a knapsack, in which but the cover's own jobs there may
-        be any number of each demand. Far beyond the capacity it is no more than the densest demand fills it with.
+        Near the capacity it is by the best filling of that many steps (`_filled`), further away than twice it by the demand
+        that fills them most densely.
         """
         if program.overload_price is None or not len(self):
             return np.zeros(len(self))
-        weights = (np.unique(program.demand) / program.step).astype(np.int64)
+        weights = (program.kinds[0] / program.step).astype(np.int64)
         room = (program.within[self.place, self.slot] / program.step).astype(np.int64)
-        own = np.full((len(self), int(self.size.max()) + 1), np.inf)  # what so many of the cover's smaller jobs take
-        begin = np.cumsum(self.size) - self.size
-        for number, first in enumerate(begin.tolist()):
-            jobs = self.jobs[first : first + self.size[number]][self.one[first : first + self.size[number]]]
-            own[number, : len(jobs) + 1] = np.cumsum(np.append(0.0, np.sort(program.demand[jobs] / program.step)))
-        beyond = int(room.max(initial=1)) + 1
-        filled = np.zeros((len(self), int(room.max(initial=0)) + beyond + 1))
+        beyond = int(room.max()) + 1
+        most = self._filled(program, weights, room, beyond)
+        near = (np.maximum(0.0, most - self.limit[:, None]) / np.arange(1, beyond + 1)).max(axis=1)
+        dense = (self.count / weights).max(axis=1)
+        far = dense + np.maximum(0.0, self.size + dense * room - self.limit) / (beyond + 1)
+        return np.asarray(np.maximum(near, far))
+
+    def _filled(self, program: TimeIndexedProblem, weights: Ints, room: Ints, beyond: int) -> Floats:
+        """What jobs count at most where so many steps more than `room` are in use, from one on, shape (C, beyond).
+
+        A knapsack in which but the cover's own small jobs there may be any number of each demand.
+
+        Parameters
+        ----------
+        weights, room : demands, shape (K,), and capacities, shape (C,), in steps.
+        """
+        filled = np.zeros((len(self), int(room.max()) + beyond + 1))
         for units in range(1, filled.shape[1]):
             fits = weights <= units
             inside = self.count[:, fits] + filled[:, units - weights[fits]]
             filled[:, units] = np.maximum(filled[:, units - 1], inside.max(axis=1, initial=0.0))
-        steps, most = np.arange(1, beyond + 1), np.zeros((len(self), beyond))
-        for number in range(own.shape[1]):
-            left = room[:, None] + steps - own[:, number, None]
-            counts = number + np.take_along_axis(filled, np.maximum(0, left).clip(0, filled.shape[1] - 1).astype(np.int64), 1)
-            most = np.maximum(most, np.where(left >= 0, counts, 0.0))
-        limit, dense = self.limit, (self.count / weights).max(axis=1)
-        near = (np.maximum(0.0, most - limit[:, None]) / steps).max(axis=1)
-        far = dense + np.maximum(0.0, own.shape[1] - 1 + dense * room - limit) / (beyond + 1)
-        return np.asarray(np.maximum(near, far))
+        taken = np.full((len(self), int(self.size.max()) + 1), np.inf)  # by so many of the cover's small jobs, the smallest
+        for number, small in enumerate(self._small()):
+            steps = np.sort(program.demand[small]) / program.step
+            taken[number, : len(small) + 1] = np.cumsum(np.append(0.0, steps))
+        used, most = room[:, None] + np.arange(1, beyond + 1), np.zeros((len(self), beyond))
+        for number in range(taken.shape[1]):
+            left = used - taken[:, number, None]
+            inside = np.take_along_axis(filled, left.clip(0, filled.shape[1] - 1).astype(np.int64), 1)
+            most = np.maximum(most, np.where(left >= 0, number + inside, 0.0))
+        return most
+
+    def _small(self) -> list[Ints]:
+        """Of each cover those of its jobs that count one."""
+        end = np.cumsum(self.size)
+        return [self.jobs[first:last][self.one[first:last]] for first, last in zip(end - self.size, end, strict=True)]
 
     def paid(self, program: TimeIndexedProblem) -> Floats:
         """What every option of a program pays for covers, shape (n,)."""
-        places, slots = program.capacity.shape
-        kinds = np.unique(program.demand, return_inverse=True)[1]
+        (places, slots), kinds = program.capacity.shape, program.kinds[1]
         by_kind = np.zeros((places, slots + 1, self.count.shape[1]))
         np.add.at(by_kind, (self.place, self.slot + 1), self.price[:, None] * self.count)
         upto = np.cumsum(by_kind, axis=1, dtype=np.longdouble).astype(float)
@@ -109,20 +128,29 @@ class Covers:
 
     def rows(self, program: TimeIndexedProblem) -> tuple[Ints, Ints, Floats]:
         """As rows of a matrix over the options of a program: where each begins, its options, and what they count."""
-        kinds = np.unique(program.demand, return_inverse=True)[1][program.job]
         end = program.start + program.duration[program.job]
         at = [np.flatnonzero(program.place == place) for place in range(program.capacity.shape[0])]
-        own = np.split(np.where(self.one, self.jobs, -1), np.cumsum(self.size)[:-1])
-        begins, options, counts = [0], list[Ints](), list[Floats]()
-        for number in range(len(self)):
-            here, slot = at[self.place[number]], self.slot[number]
-            here = here[(program.start[here] <= slot) & (end[here] > slot)]
-            count = self.count[number, kinds[here]]
-            count[np.isin(program.job[here], own[number])] = 1.0
-            options.append(here[count > 0])
-            counts.append(count[count > 0])
-            begins.append(begins[-1] + len(options[-1]))
-        return np.array(begins), np.concatenate([*options, np.zeros(0, np.int64)]), np.concatenate([*counts, np.zeros(0)])
+        first, options, counts = [0], list[Ints](), list[Floats]()
+        for place, slot, count, small in zip(self.place, self.slot, self.count, self._small(), strict=True):
+            here = at[place][(program.start[at[place]] <= slot) & (end[at[place]] > slot)]
+            each = _counted(program, count, small, program.job[here])
+            options.append(here[each > 0])
+            counts.append(each[each > 0])
+            first.append(first[-1] + len(options[-1]))
+        return np.array(first), np.concatenate([*options, np.zeros(0, np.int64)]), np.concatenate([*counts, np.zeros(0)])
+
+
+def suit(program: TimeIndexedProblem) -> bool:
+    """Whether covers can be found and priced: loads are whole numbers, of few steps where capacity may be exceeded."""
+    places, slots = program.capacity.shape
+    if program.step == 0 or places * (slots + 1) * len(program.kinds[0]) > MOST_PRICES:
+        return False
+    return program.overload_price is None or float(program.within.max(initial=0.0)) <= MOST_STEPS * program.step
+
+
+def _counted(program: TimeIndexedProblem, count: Floats, small: Ints, jobs: Ints) -> Floats:
+    """What jobs count in a cover, shape (J',): by their demand, and its own small ones one."""
+    return np.where(np.isin(jobs, small), 1.0, count[program.kinds[1][jobs]])
 
 
 def _running(program: TimeIndexedProblem, job: Ints, place: Ints, slot: Ints) -> tuple[Ints, Ints]:
@@ -143,7 +171,7 @@ def cover(program: TimeIndexedProblem, place: int, slot: int, jobs: Ints) -> Cov
     if program.step == 0 or len(jobs) < 2:
         return None
     weights = program.demand[jobs]
-    lifted = lift(np.sort(weights)[::-1], program.within[place, slot], np.unique(program.demand))
+    lifted = lift(np.sort(weights)[::-1], float(program.within[place, slot]), program.kinds[0])
     if lifted is None:
         return None
     count, small = lifted
@@ -152,16 +180,18 @@ def cover(program: TimeIndexedProblem, place: int, slot: int, jobs: Ints) -> Cov
 
 
 def lift(weights: Floats, room: float, demands: Floats) -> tuple[Floats, float] | None:
-    """What jobs count beside a cover, by demand; and the demand up to which its own jobs count one.
+    """What jobs count beside a cover, by demand, shape (K,), and the demand up to which its own jobs count one.
 
-    All numbers are whole, and so exact.
+    None where the cover fits. All numbers are whole, and so exact.
 
     Parameters
     ----------
     weights
-        Of the cover, the largest first.
+        Of the cover, the largest first, shape (M,).
     room
         That they exceed.
+    demands
+        In order, shape (K,).
     """
     size, excess = len(weights), float(weights.sum()) - room
     if excess <= 0 or room <= 0:
@@ -179,41 +209,52 @@ def lift(weights: Floats, room: float, demands: Floats) -> tuple[Floats, float] 
     return count + 0.5 * even, top / parts
 
 
-def violated(program: TimeIndexedProblem, share: Floats, most: int) -> Covers | None:
+def violated(program: TimeIndexedProblem, share: Floats, most: int, spare: Spare) -> Covers | None:
     """Covers that a fractional choice violates, those first that it violates most; None where there are none.
 
     Parameters
     ----------
     share
         How much of each option is chosen, shape (n,).
+    spare
+        Whether there is time left; else what has been found.
     """
-    used = np.flatnonzero(share > SOME)
-    found: list[tuple[float, Covers]] = []
-    for place in range(program.capacity.shape[0]):
-        here = used[program.place[used] == place]
-        jobs, row = np.unique(program.job[here], return_inverse=True)
-        runs = np.zeros((len(jobs), program.capacity.shape[1] + 1))
-        np.add.at(runs, (row, program.start[here]), share[here])
-        np.subtract.at(runs, (row, program.start[here] + program.duration[program.job[here]]), share[here])
-        runs = np.cumsum(runs, axis=1)
-        kinds = np.unique(program.demand, return_inverse=True)[1][jobs]
-        for slot in np.unique(program.start[here]).tolist():  # who runs between two starts has run at the first
-            within = program.within[place, slot]
-            for members in _candidates(program.demand[jobs], runs[:, slot], within):
-                made = cover(program, place, slot, jobs[members])
-                if made is None:
-                    continue
-                count = made.count[0, kinds]
-                count[np.isin(jobs, made.jobs[made.one])] = 1.0
-                beyond = float(count @ runs[:, slot] - made.limit[0])
-                if beyond > LEAST:
-                    found.append((beyond / float(made.limit[0]) ** 0.5, made))
-    found.sort(key=lambda each: -each[0])
+    found = sorted(_violations(program, share, spare), key=lambda each: -each[0])
     return together([made for _, made in found[:most]]) if found else None
 
 
+def any_violated(program: TimeIndexedProblem, share: Floats, spare: Spare) -> bool:
+    """Whether there is one."""
+    return next(_violations(program, share, spare), None) is not None
+
+
+def _violations(program: TimeIndexedProblem, share: Floats, spare: Spare) -> Iterator[tuple[float, Covers]]:
+    """By place and slot: how much each is violated, beside the root of its limit, and the cover."""
+    used = np.flatnonzero(share > SOME)
+    used = used[np.lexsort((program.start[used], program.place[used]))]
+    end, runs = program.start + program.duration[program.job], used[:0]
+    for moment in np.split(used, begins(program.place[used] * program.capacity.shape[1] + program.start[used])[1:]):
+        if not len(moment) or not spare():
+            return
+        place, slot = int(program.place[moment[0]]), int(program.start[moment[0]])  # who runs between two starts has run before
+        runs = np.concatenate([runs[(program.place[runs] == place) & (end[runs] > slot)], moment])
+        jobs, row = np.unique(program.job[runs], return_inverse=True)
+        part = np.bincount(row, share[runs]).astype(float)
+        for members in _candidates(program.demand[jobs], part, float(program.within[place, slot])):
+            made = cover(program, place, slot, jobs[members])
+            if made is not None:
+                beyond = float(_counted(program, made.count[0], made.jobs[made.one], jobs) @ part - made.limit[0])
+                if beyond > LEAST:
+                    yield beyond / float(made.limit[0]) ** 0.5, made
+
+
 def _candidates(weights: Floats, runs: Floats, room: float) -> list[Ints]:
-    """Minimal covers among jobs of which so much runs: of those that run most, and of those that lack least for their size."""
+    """Minimal covers among jobs of which so much runs: of those that run most, and of those that lack least for their size.
+
+    Parameters
+    ----------
+    weights, runs : of the jobs, shape (J',).
+    """
     on = np.flatnonzero(runs > SOME)
     if not (runs[on] < 1 - SOME).any():
         return []

@@ -30,7 +30,7 @@ class Dual:
     Attributes
     ----------
     prices : objective a unit and slot, shape (P, T), not negative, and not above the overload price where there is one.
-    covers : priced besides, if any.
+    covers : priced besides, if any. few : whether covers prove much more, since places hold few jobs at a time.
     bound : no schedule earns more. iterations : evaluations of the dual.
     latest : of each option, the last iteration in which it was its job's best, 0 if it never was, shape (n,).
     drawn : of each job an option that was its best, or -1, so that all together make about the load that the volume algorithm
@@ -43,6 +43,7 @@ class Dual:
     latest: Ints
     drawn: Ints
     covers: Covers | None = None
+    few: bool = False
 
 
 class LagrangianSubproblem:

@@ -101,9 +101,13 @@ class Windows(ABC):
 
 
 def windows(pricing: Pricing, rng: np.random.Generator, jobs: int | None = None) -> Windows:
-    """Those that suit a program: where overload has a price jobs need not be flush, and strips of time are chosen anew."""
-    kind = Flush if pricing.program.overload_price is None else Strips
-    return kind(pricing, rng, jobs)
+    """Those that suit a program: where overload has a price jobs need not be flush, and strips of time are chosen anew.
+
+    So they are where places hold few jobs at a time: there HiGHS's cuts are worth more than thousands of ruins, and early.
+    """
+    if pricing.program.overload_price is not None:
+        return Strips(pricing, rng, jobs)
+    return (CrowdedStrips if pricing.few else Flush)(pricing, rng, jobs)
 
 
 class Flush(Windows):
@@ -166,6 +170,12 @@ class Strips(Windows):
         wanted = wanted[least(behind[wanted], max(int(OPTIONS * most), LEAST_OPTIONS))]
         mine = np.sort(has[runs & inside])
         return np.union1d(mine, pool[wanted]), mine
+
+
+class CrowdedStrips(Strips):
+    """The same where capacity is hard and a place holds few jobs at a time."""
+
+    begin = 0.1
 
 
 def _free(packing: Packing, has: Ints) -> Floats:

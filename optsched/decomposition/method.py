@@ -176,10 +176,11 @@ class _Run:
         if dual is None:
             return schedule, None, None, PRICES
         bound, proof, covered = dual.bound, PRICES, search.covered
-        if covered is not None and covered.bound < bound:
-            bound, proof = covered.bound, Proof(kind="covers", covered=as_written(view, _ids(self.instance), covered))
+        names = _ids(self.instance)
+        if covered is not None and covered.bound < bound and len(names) == len(view.problem.demand):
+            bound, proof = covered.bound, Proof(kind="covers", covered=as_written(view, names, covered))
         if evaluate(self.instance, schedule).objective <= search.core < bound:
-            bound, proof = search.core, Proof(kind="search", tolerance=TOLERANCE)
+            bound, proof = search.core, Proof(kind="search", tolerance=TOLERANCE, covered=proof.covered)
         return schedule, dual, bound, proof
 
 
@@ -204,5 +205,5 @@ def proven(instance: Instance, prices: ShadowPrices | None, covered: PricedCover
 
 
 def _ids(instance: Instance) -> tuple[str, ...]:
-    """Of its jobs, in their order."""
-    return tuple(str(job.id) for job in getattr(instance, "jobs", ()))
+    """Of its jobs, in their order; none where a family of somebody else's has no such jobs."""
+    return tuple(str(job.id) for job in getattr(instance, "jobs", ()) if hasattr(job, "id"))

@@ -25,11 +25,12 @@ class Pricing:
     density : the job's best a unit of demand and slot, negative too, shape (J,). pool : options of an exact core, shape (n,).
     close : of these the few that are nearest to their job's best, shape (n,).
     worth : value of the job's most valuable option, shape (J,).
+    few : whether places hold few jobs at a time.
     first, last : slots in which a job may run, shape (J,); empty for a job without options.
     """
 
     def __init__(self, program: TimeIndexedProblem, dual: Dual) -> None:
-        self.program, self.prices, self.bound = program, dual.prices, dual.bound
+        self.program, self.prices, self.bound, self.few = program, dual.prices, dual.bound, dual.few
         jobs = len(program.demand)
         self.reduced = LagrangianSubproblem(program).reduced_values(dual.prices)
         if dual.covers is not None:

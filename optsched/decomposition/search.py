@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from optsched.certificate import relative_gap
-from optsched.decomposition.covered import pool_of, with_covers
+from optsched.decomposition.covered import with_covers
 from optsched.decomposition.crew import Crew, Leg
 from optsched.decomposition.dual import Dual, solve_dual
 from optsched.decomposition.legs import COOLED, LONG, Legs
@@ -36,8 +36,8 @@ SETTLED = 2e-5  # relative improvement of the bound in 100 iterations
 WARM, COLD = 10.0, 0.04  # temperature at first and in the end, in what the first choice loses a chosen job
 LARGEST_LP, LARGEST_MIP = 600_000, 6_000  # options
 NEAREST, NEAREST_PER_JOB = 20_000, 1.2  # options of the relaxation, at most; or so many times the jobs, if that is more
-LARGEST_COVERED, COVER_SHARE = (30_000, 3_000), 0.25  # options, with a time limit and without; of the time that is left
-COVER_S, COVER_MOST = 1.5, 0.4  # but for these seconds, if they are no more of what is left
+LARGEST_COVERED, LARGEST_UNTIMED = 30_000, 3_000  # options, with a time limit and without
+COVER_SHARE, COVER_S, COVER_MOST = 0.25, 1.5, 0.4  # of the time that is left; but for these seconds, if they are no more of it
 LP_SHARE, MIP_SHARE = 0.1, 0.1  # of the time that is left, at most
 MIP_S, MIP_MOST = 2.0, 0.4  # but for these seconds, if they are no more of what is left: small clusters hang on that start
 ROUGH = 2e-3  # gap of the exact core over the relaxation's vertex
@@ -98,7 +98,10 @@ class Search:
         for choice in (self._ordered, self._relaxed):
             if not self._over():
                 self._offer(choice(pricing))
-        tight = pricing if self.covered is None else Pricing(self.program, self.covered)  # ruins are better off without covers
+        tight = pricing
+        if self.covered is not None:  # ruins are better off without covers
+            self.dual = replace(self.dual, few=self.covered.few)
+            pricing, tight = Pricing(self.program, self.dual), Pricing(self.program, self.covered)
         return self._over() or self._finish(tight, CORE_NODES) or self._improve(pricing, tight)
 
     def _offer(self, chosen: Ints) -> None:
@@ -165,7 +168,7 @@ class Search:
             assert self.dual is not None
             return drawn(self.dual.drawn, pricing, self.spare)
         share = vertex(p, pool, self.monitor, self._seconds(LP_SHARE))
-        if (covered := self._covered(pool, share)) is not None:
+        if (covered := self._covered(share)) is not None:
             self.covered = covered[0]
             share = covered[1] if share is None else share
         if share is None:
@@ -177,16 +180,15 @@ class Search:
             return self.best
         return self._chosen(used, ROUGH, 1, self._seconds(MIP_SHARE, MIP_S, MIP_MOST)).chosen
 
-    def _covered(self, pool: Bools, share: Floats | None) -> tuple[Dual, Floats] | None:
+    def _covered(self, share: Floats | None) -> tuple[Dual, Floats] | None:
         """Prices of capacity and of covers, and a vertex, where the relaxation violates covers."""
-        seconds, clock = self._seconds(COVER_SHARE, COVER_S, COVER_MOST), self.monitor.clock
-        ends_s = np.inf if seconds is None else clock.elapsed_s() + seconds
         assert self.dual is not None
-        pool = pool_of(self.program, pool, LARGEST_COVERED[seconds is None], share)
-        if self._over() or not pool.any():
+        seconds, clock = self._seconds(COVER_SHARE, COVER_S, COVER_MOST), self.monitor.clock
+        until = None if seconds is None else clock.elapsed_s() + seconds
+        if self._over() or len(self.program) > (LARGEST_UNTIMED if seconds is None else LARGEST_COVERED):
             return None
-        spare = Spare(clock, ends_s, lambda: self._over() is not None)
-        found = with_covers(self.program, pool, self.dual, self.monitor, spare, seconds)
+        spare = Spare(clock, until, lambda: self._over() is not None)
+        found = with_covers(self.program, self.dual, share, self.monitor, spare)
         if found is not None:
             self.monitor.bounded(-found[0].bound)
         return found

@@ -76,6 +76,12 @@ class TimeIndexedProblem:
         return float(np.gcd.reduce(self.demand.astype(np.int64))) if some else 0.0
 
     @cached_property
+    def kinds(self) -> tuple[Floats, Ints]:
+        """The demands that there are, in order, shape (K,), and which of them each job has, shape (J,)."""
+        demands, kind = np.unique(self.demand, return_inverse=True)
+        return demands, kind
+
+    @cached_property
     def spans(self) -> tuple[Ints, Ints]:
         """The first slot in which each job may run and the one after its last, shape (J,) each; 0 and 0 without an option."""
         first, last = np.zeros((2, len(self.demand)), dtype=np.int64)

@@ -17,6 +17,7 @@ from optsched.instances.base import Bools, Floats, Ints
 from optsched.models.base import PyomoModel
 from optsched.monitor import Monitor
 from optsched.solvers.base import Capabilities, SolverResult, SolverSettings, installed, refuse_unsafe, typed, unknown_option
+from optsched.solvers.csr import CsrMatrix
 from optsched.solvers.duals import dual_bound
 from optsched.solvers.linear_form import LinearForm
 
@@ -307,10 +308,8 @@ class Incremental:
     ----------
     cost, upper
         Of the columns, shape (n,), which are not negative.
-    rows
-        Row, column and entry of what is not zero.
-    limits
-        Of the rows, from below and above.
+    rows, below, above
+        The matrix, and between what its rows are, shape (m,).
     monitor
         Of a run that may be stopped.
     seconds
@@ -318,24 +317,14 @@ class Incremental:
     """
 
     def __init__(
-        self,
-        cost: Floats,
-        upper: Floats,
-        rows: tuple[Ints, Ints, Floats],
-        limits: tuple[Floats, Floats],
-        monitor: Monitor,
-        seconds: float | None,
+        self, cost: Floats, upper: Floats, rows: CsrMatrix, below: Floats, above: Floats, monitor: Monitor, seconds: float
     ) -> None:
-        from scipy.sparse import csr_matrix
-
-        row, column, entry = rows
-        matrix = csr_matrix((entry, (row, column)), shape=(len(limits[0]), len(cost)))
         self._highs, columns = quiet(), len(cost)
         integer = np.zeros(columns, dtype=np.int32)
-        bounds = (cost, np.zeros(columns), upper, *limits)
-        entries = (matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data)
-        self._highs.passModel(columns, len(limits[0]), matrix.nnz, 2, 1, 0.0, *bounds, *entries, integer)
-        if seconds is not None:
+        bounds = (cost, np.zeros(columns), upper, below, above)
+        entries = (rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data)
+        self._highs.passModel(columns, len(above), len(rows.data), 2, 1, 0.0, *bounds, *entries, integer)
+        if np.isfinite(seconds):
             self._highs.setOptionValue("time_limit", seconds)
         _listen(self._highs, monitor, bounds=False)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,7 +15,7 @@ import pytest
 import optsched
 from optsched import geo
 from optsched.decomposition.covered import with_covers
-from optsched.decomposition.covers import Covers, cover, lift, together, violated
+from optsched.decomposition.covers import Covers, cover, lift, suit, together, violated
 from optsched.decomposition.dual import bound_of, solve_dual
 from optsched.decomposition.method import proven
 from optsched.instances.geo import GeoInstance
@@ -95,12 +97,12 @@ def test_two_that_exclude_each_other_are_worth_one() -> None:
     assert made is not None
     assert (made.limit.tolist(), made.count.tolist()) == ([1.0], [[0.0, 1.0]])
     program = whole.where(whole.job < 2)
-    found = violated(program, np.array([0.8, 0.8]), 5)
+    found = violated(program, np.array([0.8, 0.8]), 5, Spare())
     assert found is not None
     assert found.jobs.tolist() == [0, 1]
     dual = solve_dual(program, iterations=200)
     assert dual.bound == pytest.approx(8, rel=1e-3)
-    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
+    covered = with_covers(program, dual, None, Monitor(Clock(), -1), Spare())
     assert covered is not None
     assert covered[0].bound == pytest.approx(optimum(program)) == pytest.approx(5)
 
@@ -109,7 +111,7 @@ def test_two_that_exclude_each_other_are_worth_one() -> None:
 def test_covers_prove_no_less_than_the_optimum_and_no_more_than_prices(seed: int) -> None:
     program = time_indexed(gangs(seed, jobs=5, horizon=6))[0]
     best, dual = optimum(program), solve_dual(program, iterations=300)
-    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
+    covered = with_covers(program, dual, None, Monitor(Clock(), -1), Spare())
     assert dual.bound >= best - 1e-9
     if covered is not None:
         found, share = covered
@@ -163,7 +165,7 @@ def test_overload_pays_for_what_covers_let_in(seed: int) -> None:
         covers = replace(together(some), price=rng.exponential(0.5, len(some)))
         assert bound_of(program, rng.exponential(0.1, program.capacity.shape), covers) >= best - 1e-9
         assert bound_of(program, np.zeros(program.capacity.shape), covers) >= best - 1e-9
-    covered = with_covers(program, program.value > 0, dual, Monitor(Clock(), -1), Spare(), None)
+    covered = with_covers(program, dual, None, Monitor(Clock(), -1), Spare())
     if covered is not None:
         assert best - 1e-9 <= covered[0].bound <= dual.bound
 
@@ -183,7 +185,7 @@ def test_a_step_of_overload_by_hand() -> None:
 def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_path: Path) -> None:
     instance = gangs(3, jobs=60, sites=3, horizon=48)
     instance.save(tmp_path / "x.json")
-    result = optsched.solve(instance, "decomposition", time_limit=4, threads=1)
+    result = optsched.solve(instance, "decomposition", options={"iterations": 3})
     assert result.proof is not None
     assert result.proof.kind == "covers"
     assert result.proof.covered is not None
@@ -204,6 +206,37 @@ def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_pat
         done = run("check", "x.json", "w.json", cwd=tmp_path)
         assert done.returncode == 1
         assert said in done.stdout + done.stderr
+
+
+def test_covers_are_left_where_they_would_take_too_much() -> None:
+    """Capacities of a million steps that may be exceeded, prices by too many demands; and where there is no time."""
+    program, soft = time_indexed(gangs(1))[0], softened(1)
+    assert suit(program)
+    assert suit(soft)
+    assert not suit(replace(soft, capacity=1e6 * soft.capacity))
+    assert suit(replace(program, capacity=1e6 * program.capacity))
+    assert not suit(replace(program, demand=program.demand + 0.5))
+    many = replace(program, demand=np.arange(1.0, 2002.0), capacity=np.ones((10, 1000)))
+    assert not suit(many)
+    dual = solve_dual(program, iterations=300)
+    assert with_covers(program, dual, None, Monitor(Clock(), -1), Spare(Clock(), 1e-6)) is None
+
+
+def test_covers_bring_no_scipy() -> None:
+    """It would be a second of a limit."""
+    words = "import sys; from tests.decomposition.test_covers import gangs; import optsched; "
+    words += "r = optsched.solve(gangs(3, jobs=60, sites=3, horizon=48), 'decomposition', options={'iterations': 1}); "
+    words += "assert r.proof.covered is not None; print('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=False)
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_without_a_name_for_every_job_prices_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A family of somebody else's may have other jobs than ours."""
+    monkeypatch.setattr("optsched.decomposition.method._ids", lambda instance: ())
+    result = optsched.solve(gangs(3, jobs=60, sites=3, horizon=48), "decomposition", options={"iterations": 1})
+    assert result.proof is not None
+    assert result.proof.covered is None
 
 
 @pytest.mark.slow
