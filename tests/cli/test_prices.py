@@ -53,10 +53,15 @@ def test_json_has_both_tables(priced: Path) -> None:
         assert stretch["value"] == pytest.approx(sum(row))
 
 
-def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path) -> None:
-    checked = run("check", examples / "geo-small.json", priced)
-    assert checked.returncode == 0
-    assert "recomputed from the capacity prices in the file, the bound is" in checked.stdout
+def test_check_proves_the_bound_from_the_prices(priced: Path, examples: Path, tmp_path: Path) -> None:
+    """Those of capacity and covers, and where a file has no covers those of capacity alone."""
+    raw = json.loads(priced.read_text())
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps(raw | {"digest": None, "proof": raw["proof"] | {"covered": None}}))
+    for file, what in ((priced, "prices of capacity and covers"), (bare, "capacity prices")):
+        checked = run("check", examples / "geo-small.json", file)
+        assert checked.returncode == 0
+        assert f"recomputed from the {what} in the file, the bound is" in checked.stdout
 
 
 def test_refusals_are_one_line(priced: Path, examples: Path, tmp_path: Path) -> None:

@@ -180,6 +180,10 @@ def test_a_step_of_overload_by_hand() -> None:
     assert made.count.tolist() == [[0.0, 0.5, 1.0]]
     assert made.slopes(program).tolist() == [pytest.approx(0.5)]
     assert made.slopes(replace(program, overload_price=None)).tolist() == [0.0]
+    # at ten a unit it earns 10, lets in 5 a step for 2, seven steps at most, and the job of one pays nothing for it
+    dear = replace(made, price=np.array([10.0]))
+    assert bound_of(program, np.zeros((1, 1)), dear) == pytest.approx(program.constant + 10 + 7 * (5 - 2) + 1)
+    assert bound_of(program, np.zeros((1, 1)), replace(made, price=np.array([2.0]))) == pytest.approx(program.constant + 2 + 1)
 
 
 def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_path: Path) -> None:
