@@ -5,8 +5,9 @@
     python benchmarks/small_clusters.py --method decomposition --threads 1
 
 geo: two to four sites of 4, 8 or 16 GPUs, gangs of 1 to 8 for a quarter of an hour to four hours, a load of about 0.9.
-deferrable: a cluster of 8 to 32 cores, part of which is taken anew every hour, jobs of 1 to 16 cores, a load of 1.1. A row an
-instance; on all cores unless `--threads` says how many, so one at a time; then mean and worst of those that have a gap.
+deferrable: a cluster of 8 to 32 cores, part of which is taken anew every hour, jobs of 1 to 16 cores, a load of 1.1. gangs:
+eight or twelve sites of 8, 16 or 32 GPUs, jobs of any size up to a whole site, a load of 1.5. A row an instance; on all cores
+unless `--threads` says how many, so one at a time; then mean and worst of those that have a gap.
 """
 
 from __future__ import annotations
@@ -102,13 +103,59 @@ def deferrable(seed: int) -> deferrables.DeferrableInstance:
     )
 
 
-MAKERS: dict[str, Callable[[int], Instance]] = {"geo": geo, "deferrable": deferrable}
+def gangs(seed: int) -> geos.GeoInstance:
+    """Sites that hold one to three jobs at a time, which cannot move."""
+    rng, count, gpus = np.random.default_rng(seed), (8, 12)[seed % 2], (8, 16, 32)[seed // 2 % 3]
+    horizon, hours = 192, 48
+    sites = [
+        geos.Site(
+            id=f"s{k}",
+            gpus=gpus,
+            pue=1.2,
+            price_usd_per_mwh=tuple(rng.uniform(10, 100, hours).tolist()),
+            carbon_g_per_kwh=tuple(rng.uniform(50, 700, hours).tolist()),
+        )
+        for k in range(count)
+    ]
+    jobs, asked = list[geos.Job](), 1.5 * count * gpus * horizon
+    while asked > 0:
+        size, duration = int(rng.integers(1, gpus + 1)), int(rng.integers(1, 25))
+        jobs.append(
+            geos.Job(
+                id=f"j{len(jobs)}",
+                source=sites[int(rng.integers(count))].id,
+                submitted=int(rng.integers(horizon - duration + 1)),
+                gpus=size,
+                duration=duration,
+                slack=int(rng.integers(horizon // 4)),
+                data_gb=0.0,
+                model_gb=0.0,
+            )
+        )
+        asked -= size * duration
+    return geos.GeoInstance(
+        name=f"small-gangs-s{seed}",
+        slot_s=900.0,
+        horizon=horizon,
+        signal_slot_s=3600.0,
+        gpu_revenue_usd_per_h=0.05,
+        gpu_power_kw=0.07,
+        idle_power_ratio=0.1,
+        carbon_price_usd_per_t=100.0,
+        network_kwh_per_gb=0.06,
+        sites=tuple(sites),
+        links=(),
+        jobs=tuple(jobs),
+    )
+
+
+MAKERS: dict[str, Callable[[int], Instance]] = {"geo": geo, "deferrable": deferrable, "gangs": gangs}
 
 
 def main() -> None:
     """A row an instance, then mean and worst."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--families", nargs="+", choices=list(MAKERS), default=list(MAKERS))
+    parser.add_argument("--families", nargs="+", choices=list(MAKERS), default=["geo", "deferrable"])
     add_seeds(parser, "0-5")
     parser.add_argument("--seconds", type=float, default=10.0, help="A run.")
     parser.add_argument("--method", choices=["auto", "decomposition"], default="auto")

@@ -21,7 +21,7 @@ from optsched.solvers.csr import CsrMatrix
 from optsched.stop import Spare
 
 ROUNDS, MOST = 30, 3000  # of covers, and covers of a round
-MUCH = 2e-4  # relative: what a round is worth
+MUCH = 1e-3  # relative: what a round is worth
 AN_OPTION_S = 1e-4  # that the relaxation may take: with less time it would end with nothing
 FEW = 5e-3  # of what prices prove, that covers take off where places hold few jobs at a time
 SCALE = 1e3  # of the dearest option: HiGHS holds reduced costs to 1e-7
