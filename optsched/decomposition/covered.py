@@ -7,6 +7,7 @@ gap. The multipliers count, not the solver's word: prices of capacity and of cov
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from optsched.errors import OptschedError
 from optsched.instances.base import Floats
 from optsched.monitor import Monitor
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.solvers.csr import CsrMatrix
 from optsched.stop import Spare
+
+if TYPE_CHECKING:
+    from optsched.solvers.csr import CsrMatrix
 
 ROUNDS, MOST = 30, 3000  # of covers, and covers of a round
 MUCH = 1e-3  # relative: what a round is worth
@@ -117,6 +120,8 @@ class Relaxation:
 
     def _rows(self) -> CsrMatrix:
         """Loads from slot to slot, their limits, and jobs; over options, loads, the first step of overload, and more."""
+        from optsched.solvers.csr import CsrMatrix
+
         p, options, loads = self.program, self._options, self._loads
         slots, slot, each = p.capacity.shape[1], np.arange(loads), np.arange(options)
         end, asked = p.start + p.duration[p.job], p.demand[p.job]

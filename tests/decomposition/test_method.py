@@ -11,6 +11,7 @@ import pytest
 
 import optsched
 from optsched.decomposition import search
+from optsched.decomposition.method import proven
 from optsched.decomposition.shadow_prices import proven_by
 from optsched.errors import OptschedError
 from optsched.instances import Instance
@@ -153,7 +154,12 @@ def test_the_prices_in_the_file_prove_the_bound(family: str, monkeypatch: pytest
     found = optsched.solve(instance, "decomposition", options={"iterations": 1})
     assert found.shadow_prices is not None
     listing = family_named(instance.problem).time_indexed(instance)
-    assert proven_by(listing, found.shadow_prices) == pytest.approx(found.bound, rel=1e-12)
+    assert found.proof is not None
+    assert found.bound is not None
+    prices = proven_by(listing, found.shadow_prices)
+    assert prices is not None
+    assert proven(instance, found.shadow_prices, found.proof.covered) == pytest.approx(found.bound, rel=1e-12)
+    assert prices > found.bound if found.proof.covered else prices == pytest.approx(found.bound, rel=1e-12)
     assert proven_by(listing, {place: row[1:] for place, row in found.shadow_prices.items()}) is None
     assert proven_by(listing, {place: [-1.0] * len(row) for place, row in found.shadow_prices.items()}) is None
     again = Result.model_validate_json(found.model_dump_json(exclude={"schedule"})[:-1] + ', "schedule": null}', strict=False)
