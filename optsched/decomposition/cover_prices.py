@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.certificate import PricedCover, PricedCovers
 from optsched.decomposition.covers import Covers, cover, suit, together
-from optsched.decomposition.dual import Dual, bound_of
+from optsched.decomposition.dual import Dual, bound_with
 from optsched.decomposition.shadow_prices import as_given, by_place
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.problems.view import TimeIndexedView
@@ -35,7 +35,7 @@ def proven_by_covers(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], giv
     prices, covers = as_given(view, given.capacity), _read(view, jobs, given)
     if prices is None or covers is None:
         return None
-    return bound_of(view.problem, prices, covers)
+    return bound_with(view.problem, prices, covers)
 
 
 def _read(view: TimeIndexedView[Schedule], jobs: tuple[str, ...], given: PricedCovers) -> Covers | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.decomposition.covers import Covers, any_violated, suit, together, violated
-from optsched.decomposition.dual import Dual, bound_of
+from optsched.decomposition.dual import Dual, bound_with
 from optsched.decomposition.shadow_prices import written
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats
@@ -55,7 +55,7 @@ def with_covers(
         return None
     priced = replace(covers, price=written(relaxation.prices_of_covers))
     priced, prices = priced.where(priced.price > 0), written(relaxation.prices)
-    bound = bound_of(program, prices, priced)
+    bound = bound_with(program, prices, priced)
     share = np.zeros(len(program))
     share[some] = relaxation.share
     if not priced or bound >= dual.bound:

@@ -291,11 +291,14 @@ def max_useful_price(program: TimeIndexedProblem) -> float:
     return most if program.overload_price is None else min(most, program.overload_price)
 
 
-def bound_of(program: TimeIndexedProblem, prices: Floats, covers: Covers | None = None) -> float:
+def bound_of(program: TimeIndexedProblem, prices: Floats) -> float:
     """What any prices (not negative, not above the overload price) prove: their dual value and a margin for its rounding."""
-    if covers is None:
-        relaxed = Relaxed(program)
-        return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
+    relaxed = Relaxed(program)
+    return relaxed.subproblem(prices)[0] + relaxed.margin(prices)
+
+
+def bound_with(program: TimeIndexedProblem, prices: Floats, covers: Covers) -> float:
+    """What any prices of capacity and of covers prove together (none is negative), with a margin likewise."""
     subproblem, largest = LagrangianSubproblem(program), float(program.value.max(initial=0.0))
     earned = np.maximum(0.0, subproblem.groups.best(subproblem.reduced_values(prices) - covers.paid(program))).sum()
     value = program.constant + float(earned) + _rent(program, prices, covers) + covers.rent

@@ -16,7 +16,7 @@ import optsched
 from optsched import geo
 from optsched.decomposition.covered import with_covers
 from optsched.decomposition.covers import Covers, cover, lift, suit, together, violated
-from optsched.decomposition.dual import bound_of, solve_dual
+from optsched.decomposition.dual import bound_with, solve_dual
 from optsched.decomposition.method import proven
 from optsched.instances.geo import GeoInstance
 from optsched.monitor import Monitor
@@ -117,7 +117,7 @@ def test_covers_prove_no_less_than_the_optimum_and_no_more_than_prices(seed: int
         found, share = covered
         assert found.covers is not None
         assert best - 1e-9 <= found.bound <= dual.bound
-        assert bound_of(program, found.prices, found.covers) == found.bound
+        assert bound_with(program, found.prices, found.covers) == found.bound
         assert ((share >= 0) & (share <= 1)).all()
 
 
@@ -138,10 +138,10 @@ def test_any_prices_of_any_covers_prove_a_bound(seed: int) -> None:
         paid[options[span]] += price * counts[span]
     assert covers.paid(program) == pytest.approx(paid, abs=1e-12)
     prices = rng.exponential(0.1, program.capacity.shape)
-    assert bound_of(program, prices, covers) >= optimum(program) - 1e-9
+    assert bound_with(program, prices, covers) >= optimum(program) - 1e-9
     some = covers.where(np.arange(len(covers)) % 2 == 0)
     assert isinstance(some, Covers)
-    assert bound_of(program, prices, some) >= optimum(program) - 1e-9
+    assert bound_with(program, prices, some) >= optimum(program) - 1e-9
 
 
 def softened(seed: int) -> TimeIndexedProblem:
@@ -163,8 +163,8 @@ def test_overload_pays_for_what_covers_let_in(seed: int) -> None:
     some = [each for each in made if each is not None]
     if some:
         covers = replace(together(some), price=rng.exponential(0.5, len(some)))
-        assert bound_of(program, rng.exponential(0.1, program.capacity.shape), covers) >= best - 1e-9
-        assert bound_of(program, np.zeros(program.capacity.shape), covers) >= best - 1e-9
+        assert bound_with(program, rng.exponential(0.1, program.capacity.shape), covers) >= best - 1e-9
+        assert bound_with(program, np.zeros(program.capacity.shape), covers) >= best - 1e-9
     covered = with_covers(program, dual, None, Monitor(Clock(), -1), Spare())
     if covered is not None:
         assert best - 1e-9 <= covered[0].bound <= dual.bound
@@ -182,8 +182,10 @@ def test_a_step_of_overload_by_hand() -> None:
     assert made.slopes(replace(program, overload_price=None)).tolist() == [0.0]
     # at ten a unit it earns 10, lets in 5 a step for 2, seven steps at most, and the job of one pays nothing for it
     dear = replace(made, price=np.array([10.0]))
-    assert bound_of(program, np.zeros((1, 1)), dear) == pytest.approx(program.constant + 10 + 7 * (5 - 2) + 1)
-    assert bound_of(program, np.zeros((1, 1)), replace(made, price=np.array([2.0]))) == pytest.approx(program.constant + 2 + 1)
+    assert bound_with(program, np.zeros((1, 1)), dear) == pytest.approx(program.constant + 10 + 7 * (5 - 2) + 1)
+    assert bound_with(program, np.zeros((1, 1)), replace(made, price=np.array([2.0]))) == pytest.approx(
+        program.constant + 2 + 1
+    )
 
 
 def test_the_decomposition_proves_by_covers_and_check_works_it_out_again(tmp_path: Path) -> None:
