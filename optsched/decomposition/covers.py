@@ -155,10 +155,9 @@ def _counted(program: TimeIndexedProblem, count: Floats, small: Ints, jobs: Ints
 
 def _running(program: TimeIndexedProblem, job: Ints, place: Ints, slot: Ints) -> tuple[Ints, Ints]:
     """Of jobs the options that run in a slot of a place: the first, and the one after the last, shape (M,) each."""
-    places, slots = program.capacity.shape
-    keys, row = (program.job * places + program.place) * slots + program.start, (job * places + place) * slots
-    begin = np.maximum(0, slot - program.duration[job] + 1)
-    return np.searchsorted(keys, row + begin), np.searchsorted(keys, row + slot, side="right")
+    keys, begin = program.keys(program.job, program.place, program.start), np.maximum(0, slot - program.duration[job] + 1)
+    first, last = program.keys(job, place, begin), program.keys(job, place, slot)
+    return np.searchsorted(keys, first), np.searchsorted(keys, last, side="right")
 
 
 def together(parts: Sequence[Covers]) -> Covers:

@@ -179,7 +179,7 @@ class _Run:
         names = _ids(self.instance)
         if covered is not None and covered.bound < bound and len(names) == len(view.problem.demand):
             bound, proof = covered.bound, Proof(kind="covers", covered=as_written(view, names, covered))
-        if evaluate(self.instance, schedule).objective <= search.core < bound:
+        if search.core < bound and evaluate(self.instance, schedule).objective <= search.core:
             bound, proof = search.core, Proof(kind="search", tolerance=TOLERANCE, covered=proof.covered)
         return schedule, dual, bound, proof
 

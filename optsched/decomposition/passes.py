@@ -112,7 +112,7 @@ def go_on(volume: Volume, iterations: int, over: Callable[[], bool]) -> None:
 
 def thinned(program: TimeIndexedProblem, k: int) -> Bools:
     """Every `k`-th option of each job at each place, the first among them, shape (n,)."""
-    return np.asarray(ranks.rank(program.job * len(program.capacity) + program.place) % k == 0)
+    return np.asarray(ranks.rank(program.pair) % k == 0)
 
 
 def _join(pool: Bools, value: Floats, reduced: Floats, earned: Floats, most: int) -> None:

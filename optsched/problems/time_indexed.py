@@ -75,6 +75,11 @@ class TimeIndexedProblem:
         some = self.demand[:1].size > 0 and bool(np.all(self.demand % 1 == 0)) and float(self.demand.max()) <= MOST_UNITS
         return float(np.gcd.reduce(self.demand.astype(np.int64))) if some else 0.0
 
+    @property
+    def pair(self) -> Ints:
+        """Job and place of each option as one number, in order, shape (n,)."""
+        return np.asarray(self.job * len(self.capacity) + self.place)
+
     @cached_property
     def kinds(self) -> tuple[Floats, Ints]:
         """The demands that there are, in order, shape (K,), and which of them each job has, shape (J,)."""
@@ -170,7 +175,7 @@ class TimeIndexedProblem:
 
     def reach(self) -> Floats:
         """Load if every job ran wherever and whenever any of its options does, shape (P, T): no choice has more."""
-        first = begins(self.job * len(self.capacity) + self.place)
+        first = begins(self.pair)
         last = np.append(first[1:], len(self))[: len(first)] - 1
         return self._summed(first, self.start[last] + self.duration[self.job[last]])
 
@@ -193,12 +198,13 @@ class TimeIndexedProblem:
     def find(self, selected: Iterable[tuple[int, int, int]]) -> Ints:
         """Indices of the options (job, place, start), those that are not there left out."""
         wanted = np.array(list(selected), dtype=np.int64).reshape(-1, 3)
-        keys = self._keys(self.job, self.place, self.start)
-        asked = self._keys(*wanted.T)
+        keys = self.keys(self.job, self.place, self.start)
+        asked = self.keys(*wanted.T)
         at = np.minimum(np.searchsorted(keys, asked), max(0, len(keys) - 1))
         return np.sort(at[keys[at] == asked]) if len(keys) else np.zeros(0, dtype=np.int64)
 
-    def _keys(self, job: Ints, place: Ints, start: Ints) -> Ints:
+    def keys(self, job: Ints, place: Ints, start: Ints) -> Ints:
+        """Options (job, place, start) as one number each, in the order of options, shape (k,)."""
         places, slots = self.capacity.shape
         return np.asarray((job * places + place) * slots + start)
 

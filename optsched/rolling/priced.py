@@ -228,7 +228,7 @@ class BidPricePolicy(Generic[I, S, J]):
         jobs, room = np.unique(program.job), float(program.capacity.sum(axis=0).mean())
         work = program.demand[jobs] * program.duration[jobs]
         variation = math.sqrt(float(program.demand[jobs] @ work) / (float(work.sum()) * room)) if room > 0 else 0.0
-        own = Groups(program.job * len(program.capacity) + program.place)
+        own = Groups(program.pair)
         waits = program.start > program.start[own.first][own.of]
         return np.asarray(self.pricing.put_off * max(0.0, variation - STEADY) * np.abs(program.value) * waits)
 
@@ -393,6 +393,5 @@ def _variation(program: TimeIndexedProblem, drawn: Bools, each: float) -> float 
 def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:
     """Options to keep: of value, and for drawn jobs only every so manieth start and the first at each place."""
     every = max(1, program.capacity.shape[1] // STARTS)
-    first = np.ones(len(program), dtype=bool)
-    first[1:] = (program.job[1:] != program.job[:-1]) | (program.place[1:] != program.place[:-1])
+    first = np.diff(program.pair, prepend=-1) != 0
     return np.asarray((program.value > 0) & (~drawn[program.job] | first | (program.start % every == 0)))

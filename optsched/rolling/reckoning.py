@@ -126,7 +126,7 @@ def as_told(told: TimeIndexedProblem, program: TimeIndexedProblem, chosen: Ints)
 
     In the present room that is left whoever was left out, and is worth something there, begins instead.
     """
-    key, wanted = _key(told, told), _key(program, told)
+    key, wanted = (told.keys(each.job, each.place, each.start) for each in (told, program))
     if told.overload_price is not None:
         return np.flatnonzero(np.isin(key, wanted[chosen]))
     out = ~np.isin(program.job, program.job[chosen])
@@ -142,8 +142,3 @@ def as_told(told: TimeIndexedProblem, program: TimeIndexedProblem, chosen: Ints)
     planned = np.isin(jobs, program.job[chosen])
     order = jobs[np.lexsort((-best[jobs], first[jobs], ~planned))]
     return np.flatnonzero(worth > 0)[serial_sgs(part, order)]
-
-
-def _key(program: TimeIndexedProblem, of: TimeIndexedProblem) -> Ints:
-    places, slots = of.capacity.shape
-    return np.asarray((program.job * places + program.place) * slots + program.start)
