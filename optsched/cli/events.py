@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import click
+from click.core import ParameterSource
 
 from optsched.cli import _input
 from optsched.cli._durations import DURATION
@@ -55,11 +56,16 @@ def command(
     Half of the outages are failures, which nobody knows the end of; the others are announced. `optsched replay --events FILE`
     plays them; policies see them when they happen.
     """
+    from optsched.errors import OptschedError
     from optsched.files import write_json
+    from optsched.instances.events import Disturbed
     from optsched.instances.generators.events import draw_events
 
     path = None if output is None else tried(output, inputs=[instance_file], ends=JSON, replaces=EVENTS)
     instance = _input.instance(instance_file)
+    typed = click.get_current_context().get_parameter_source("cancelled") is ParameterSource.COMMANDLINE
+    if typed and cancelled and isinstance(instance, Disturbed) and "cancelled" not in instance.troubles:
+        raise OptschedError(f"--cancelled {cancelled:g}: no job of {instance.problem} can be cancelled, expected 0")
     made = draw_events(instance, mtbf_s=mtbf, repair_s=repair, cancelled=cancelled, estimates=estimates, seed=seed)
     text = json.dumps(made.to_json(), indent=1, ensure_ascii=False) + "\n"
     if path is None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
 
 
-DIGITS = 6  # of the capacity that an outage leaves
+DIGITS = 6  # of the capacity that an outage leaves, or as many as sizes have
 
 
 class Job(Data):
@@ -203,7 +203,12 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         """Capacity as a column, shape (T,): that which there is, whatever was believed."""
         if not self.outages:
             return self.nominal
-        return frozen(np.round(self.nominal * share_left(self.outages, 1, self.horizon)[0], DIGITS))
+        return frozen(self.left_of(self.nominal, share_left(self.outages, 1, self.horizon)[0]))
+
+    def left_of(self, capacity: Floats, share: Floats) -> Floats:
+        """What outages leave of a capacity, shape (T,) each: all of it where there are none, elsewhere with few decimals."""
+        digits = max(DIGITS, Grid.of(self.columns.cores, self.nominal).digits)
+        return np.where(share < 1.0, np.round(capacity * share, digits), capacity)
 
     @cached_property
     def nominal(self) -> Floats:

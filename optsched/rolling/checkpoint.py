@@ -121,7 +121,7 @@ class Checkpoint:
         """
         self._refuse_foreign()
         if not (self.folder / HEADER).exists():
-            raise InputError(self.folder, "", f"holds no checkpoint: there is no {HEADER}")
+            raise InputError(self.folder, "", f"holds no checkpoint: there is no {HEADER}; without resume one is begun")
         self.lock.acquire()
         found = parse_object(read_bytes(self.folder / HEADER), self.folder / HEADER)
         self._compare(found)

@@ -11,6 +11,7 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, I, Ints
+from optsched.instances.grid import exact
 from optsched.instances.runs import Run
 from optsched.referee import check
 from optsched.rolling.disturbances import Disturbances
@@ -22,7 +23,7 @@ from optsched.schedules.base import S, Violation
 
 
 def whole_slots(what: str, seconds: float, slot_s: float) -> int:
-    """A time in slots.
+    """The whole slots of a time.
 
     Raises
     ------
@@ -30,7 +31,7 @@ def whole_slots(what: str, seconds: float, slot_s: float) -> int:
     """
     if seconds < slot_s:
         raise OptschedError(f"the {what} is {seconds:g} s, shorter than a slot of {slot_s:g} s")
-    return round(seconds / slot_s)
+    return exact(seconds) // exact(slot_s)
 
 
 class Entry(Protocol):

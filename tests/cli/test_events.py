@@ -86,3 +86,11 @@ def test_a_family_without_events(tmp_path: Path) -> None:
     optsched.generate("day-ahead").save(tmp_path / "d.json")
     done = run("events", tmp_path / "d.json")
     assert (done.returncode, done.stderr) == (2, "error: day_ahead knows no events\n")
+
+
+def test_where_nobody_can_be_cancelled_a_typed_share_is_refused(tmp_path: Path) -> None:
+    optsched.generate("vcc", days=1, jobs=80, load=0.2).save(tmp_path / "v.json")
+    done = run("events", tmp_path / "v.json", "--cancelled", "0.5")
+    assert (done.returncode, done.stderr) == (2, "error: --cancelled 0.5: no job of vcc can be cancelled, expected 0\n")
+    for words in ([], ["--cancelled", "0"]):
+        assert "cancellations" not in json.loads(run("events", tmp_path / "v.json", *words).stdout)

@@ -428,6 +428,62 @@ def test_three_days_killed_thirty_times(family: str, tmp_path: Path) -> None:
     assert optsched.check(instance, result) == []
 
 
+class Holds:
+    """Cap 0 in the first slots, 1 from then on, and all that it has been shown."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+
+    def reset(self, seed: int) -> None:
+        self.shown: list[Any] = []
+
+    def decide(self, snapshot: Any) -> Any:
+        self.shown.append(snapshot)
+        return {"cap": [0.0 if len(self.shown) <= self.slots else 1.0] * snapshot.horizon}
+
+
+@pytest.mark.parametrize("preempt", [False, True])
+def test_what_the_day_has_asked_for_tells_no_true_duration(preempt: bool) -> None:
+    """Jobs of four slots that are told to take two: by what is told, then by what they have run, by the truth when they end."""
+    jobs = [{"id": "a", "submitted": 0, "duration": 4, "ncu": 1.0}, {"id": "b", "submitted": 1, "duration": 4, "ncu": 1.0}]
+    fields = {"carbon_kg_per_kwh": [1] * 12, "inflexible_ncu": [0] * 12, "jobs": jobs, "preempt": preempt}
+    truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 8} | fields)
+    policy = Holds(2)
+    optsched.replay(truth, policy, events=Events(believed=tuple(Estimate(job=job, multiple=0.5) for job in "ab")))
+    assert [snapshot.asked_ncu_h for snapshot in policy.shown] == [0, 2, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8]
+    assert [job.duration for job in policy.shown[1].jobs] == [2, 2]
+
+
+def test_a_slot_without_an_outage_keeps_its_capacity() -> None:
+    """A third, in eight decimals: the job fits there, and an outage hours before changes nothing."""
+    fields = {"slot_s": 300, "capacity": [0.33333333] * 4, "delay_penalty": 1, "overload_penalty": 1e9}
+    job = {"id": "j", "cores": 0.33333333, "duration": 1, "earliest": 2, "latest": 2, "submitted": 0}
+    truth = optsched.deferrable.Instance.from_dict({"name": "d", "jobs": [job]} | fields)
+    events = Events(outages=(Outage(kind="less", at_s=0.0, back_s=300.0, share=0.5),))
+    assert disturbed(truth, events).capacity_cores.tolist() == [0.16666666, 0.33333333, 0.33333333, 0.33333333]
+    for policy in ("fifo", "rolling"):
+        assert optsched.replay(truth, policy, events=events).objective == 0.33333333
+
+
+def test_a_log_tells_starts_and_evictions_apart() -> None:
+    """Cap 1 starts both, the next one evicts both and starts one of them, then the other."""
+    jobs = [{"id": job, "submitted": 0, "duration": 3, "ncu": 4.0} for job in "ab"]
+    fields = {"carbon_kg_per_kwh": [1] * 6, "inflexible_ncu": [0] * 6, "jobs": jobs, "preempt": True}
+    truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 8} | fields)
+    caps, rows = iter([1.0, 0.5, 0.2, 1.0, 1.0, 1.0]), []
+
+    class Given:
+        def reset(self, seed: int) -> None: ...
+
+        def decide(self, snapshot: Any) -> Any:
+            return {"cap": [next(caps)] * snapshot.horizon}
+
+    result = optsched.replay(truth, Given(), log=rows.append)
+    told = [(row["decision"][0]["started"], row["decision"][0]["evicted"]) for row in rows]
+    assert told == [(2, 0), (0, 1), (0, 1), (2, 0), (0, 0), (0, 0)]
+    assert sum(started for started, _ in told) == len(result.best.starts)
+
+
 def test_trouble_may_save_something_in_vcc() -> None:
     """A job that does not fit into the tenth that is left holds the queue up: neither carbon nor a penalty, nor a bound."""
     job = {"id": "j", "submitted": 0, "duration": 2, "ncu": 0.5}

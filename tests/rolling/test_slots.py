@@ -17,6 +17,7 @@ from optsched.referee import check, evaluate
 from optsched.registry import family as family_named
 from optsched.rolling.loop import replay
 from optsched.rolling.policy import policies
+from optsched.rolling.slots import whole_slots
 from optsched.schedules.geo import GeoSchedule, Start
 from tests.oracle import tiny
 
@@ -338,3 +339,30 @@ def test_utilisation_and_counts() -> None:
     assert figures["utilisation"] == pytest.approx(6 / 20)
     assert (figures["jobs_run"], figures["jobs_dropped"]) == (2, 0)
     assert np.isfinite(list(figures.values())).all()
+
+
+@pytest.mark.parametrize(("period_s", "slots"), [(60.0, 1), (119.0, 1), (150.0, 2), (0.3, 3), (None, 600)])
+def test_a_period_is_no_longer_than_asked(period_s: float | None, slots: int) -> None:
+    slot_s = 0.1 if period_s == 0.3 else 60.0
+    assert whole_slots("period", period_s or 36000.0, slot_s) == slots
+
+
+def test_the_log_says_that_a_job_starts_where_its_data_arrive_at_once() -> None:
+    link = {"throughput_gb_per_s": 1.0, "cost_usd_per_gb": 0.0}
+    instance = two_sites(
+        links=[{"from": "a", "to": "b"} | link, {"from": "b", "to": "a"} | link],
+        jobs=[{"id": "y", "source": "a", "submitted": 0, "gpus": 1, "duration": 2, "slack": 0, "data_gb": 0, "model_gb": 0}],
+    )
+
+    class Goes:
+        def reset(self, seed: int) -> None: ...
+
+        def decide(self, snapshot: Any) -> Any:
+            return {"starts": [{"job": job.id, "site": "b", "start": 0, "departure": 0} for job in snapshot.jobs]}
+
+    rows: list[Any] = []
+    result = replay(instance, Goes(), log=rows.append)
+    assert [row["decision"] for row in rows if row["decision"]] == [
+        [{"job": "y", "site": "b", "departure": 0, "arrives": 0, "start": 0}]
+    ]
+    assert [(start.site, start.start) for start in result.best.starts] == [("b", 0)]

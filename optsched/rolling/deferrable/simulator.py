@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from optsched.instances.base import Floats
-from optsched.instances.deferrable import DIGITS, DeferrableInstance, Job
+from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.rolling.disturbances import Disturbances
 from optsched.rolling.simulator import SNAPSHOT, Told
 from optsched.rolling.slots import SlotSimulator
@@ -56,7 +56,7 @@ class DeferrableSimulator(SlotSimulator[DeferrableInstance, DeferrableSchedule, 
         share, _ = self.disturbances.believed(self.now)
         believed = self.believed("capacity", self.truth.nominal[None, :], self.now, day)[0]
         if self.truth.outages:
-            believed = np.round(believed * share[0], DIGITS)
+            believed = self.truth.left_of(believed, share[0])
         return np.asarray(np.maximum(0.0, believed - self.believed_load()[0]))
 
     def show(self) -> DeferrableInstance:

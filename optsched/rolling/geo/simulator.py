@@ -174,9 +174,11 @@ class GeoSimulator(SlotSimulator[GeoInstance, GeoSchedule, Start]):
             sizes = (float(columns.data_gb[job]), float(columns.model_gb[job]))
             delay = truth.paths[int(columns.source[job]), site].delay_slots(sizes, truth.slot_s)
             self.departed[job] = (site, self.now, self.now + delay)
-            if delay == 0 and not start.start:
-                self.run(job, site, Start(job=start.job, site=start.site, start=self.now, departure=self.now))
-            return {"job": start.job, "site": start.site, "departure": self.now, "arrives": self.now + delay}
+            told: Told = {"job": start.job, "site": start.site, "departure": self.now, "arrives": self.now + delay}
+            if delay or start.start:
+                return told
+            self.run(job, site, Start(job=start.job, site=start.site, start=self.now, departure=self.now))
+            return told | {"start": self.now}
         return None
 
     def history(self) -> GeoSchedule:

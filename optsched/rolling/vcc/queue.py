@@ -90,6 +90,11 @@ class CappedQueue(ABC):
     def waiting(self) -> int:
         """Jobs in the queue."""
 
+    @property
+    @abstractmethod
+    def starts(self) -> int:
+        """How often a job has been started."""
+
     @abstractmethod
     def empty(self) -> None:
         """Forget all jobs."""
@@ -162,6 +167,11 @@ class FifoQueue(CappedQueue):
         """Jobs in the queue."""
         return self.come - self.started
 
+    @property
+    def starts(self) -> int:
+        """Once each."""
+        return self.started
+
     def join(self) -> None:
         """The queue grows at its tail."""
         self.come = self.arrived[self.now]
@@ -212,6 +222,11 @@ class EvictingQueue(CappedQueue):
     def waiting(self) -> int:
         """Jobs in the queue."""
         return len(self.line)
+
+    @property
+    def starts(self) -> int:
+        """Of what runs, has ended or was evicted."""
+        return len(self.running) + len(self.over)
 
     def join(self) -> None:
         """What has ended is forgotten; what is submitted goes to the tail."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from optsched.errors import OptschedError
-from optsched.instances.base import Floats
+from optsched.instances.base import Floats, Ints
 from optsched.instances.vcc import Job, VccInstance
 from optsched.rolling.disturbances import Disturbances
 from optsched.rolling.estimates import corrected, in_slots, multiples
@@ -42,10 +42,7 @@ class VccSimulator:
         self.disturbances = Disturbances(truth.outages, {}, (1, truth.horizon))
         self.digits = max(BELIEVED_DIGITS, truth.units.grid.digits)  # a belief needs no finer grid than the truth
         self.event = "slot"
-        work = np.bincount(truth.columns.submitted, truth.fresh_ncu_h, truth.horizon)
-        day_starts = np.searchsorted(truth.day, truth.day)
-        upto = np.concatenate([[0.0], np.cumsum(work)])
-        self.asked_before = upto[:-1] - upto[day_starts] + np.where(truth.day == 0, truth.asked_ncu_h, 0.0)
+        self.day_starts = np.searchsorted(truth.day, truth.day)
 
     @property
     def now_s(self) -> float:
@@ -70,7 +67,10 @@ class VccSimulator:
         inflexible = self.forecast(truth.inflexible[None, :], now, truth.day_slots, noise)[0]
         share, _ = self.disturbances.believed(now)
         inflexible = inflexible + (1.0 - share[0]) * truth.capacity_ncu  # what is lost is as if taken
-        running = self.queue.runs_on() if self.multiple is None else self._believed_running()
+        if self.multiple is None:
+            running, duration = self.queue.runs_on(), truth.columns.duration
+        else:
+            running, duration = self._believed()
         return truth.model_copy(
             update={
                 "name": SNAPSHOT,
@@ -82,7 +82,7 @@ class VccSimulator:
                 "inflexible_ncu": tuple(np.round(np.maximum(0.0, inflexible), self.digits).tolist()),
                 "running_ncu": tuple(running.tolist()),
                 "allotted_ncu_h": self.queue.allotted,
-                "asked_ncu_h": float(self.asked_before[now]),
+                "asked_ncu_h": self._asked_before(duration),
                 "events": None,
                 "jobs": tuple(self._waiting(*entry) for entry in self.queue.queued()),
             }
@@ -96,19 +96,34 @@ class VccSimulator:
             left = int(corrected(self.expected[self.truth.queue[index]], done)) - done
         return Job.model_construct(id=job.id, submitted=0, duration=left, ncu=job.ncu, waited=waited, evicted=evicted)
 
-    def _believed_running(self) -> Floats:
-        """Load of what runs now in the slots to come, shape (T - now,), as far as its end is known."""
+    def _asked_before(self, duration: Ints) -> float:
+        """NCU-hours that earlier slots of the day have asked for, by durations in the order of the queue."""
         truth, now = self.truth, self.queue.now
-        shown = truth.running[now:].copy()
+        first, last = np.searchsorted(truth.columns.submitted, [self.day_starts[now], now])
+        today = slice(int(first), int(last))
+        fresh = truth.columns.waited[today] == 0
+        asked = float((truth.columns.ncu[today] * duration[today] * truth.slot_h)[fresh].sum())
+        return asked + (truth.asked_ncu_h if truth.day[now] == 0 else 0.0)
+
+    def _believed(self) -> tuple[Floats, Ints]:
+        """What is known of durations now.
+
+        Returns
+        -------
+        Load of what runs in the slots to come, shape (T - now,), as far as its end is known, and slots of each job in the order
+        of the queue: as told, longer where it has run for longer, and those that it took where it has ended.
+        """
+        truth, now = self.truth, self.queue.now
+        shown, known = truth.running[now:].copy(), self.expected.copy()
         done = np.zeros(len(truth.jobs), dtype=np.int64)
         for piece in self.queue.pieces():
             j = self.index[piece.job]
-            until = now if piece.until is None else piece.until
-            if piece.until is None and piece.start + truth.jobs[j].duration - done[j] > now:
-                passed = int(done[j]) + now - piece.start
-                shown[: int(corrected(self.expected[j], passed)) - passed] += truth.jobs[j].ncu
-            done[j] += until - piece.start
-        return np.asarray(np.round(shown, self.digits))
+            whole, before = truth.jobs[j].duration, int(done[j])
+            done[j] = before + min((now if piece.until is None else piece.until) - piece.start, whole - before)
+            known[j] = whole if done[j] == whole else corrected(self.expected[j], done[j])
+            if piece.until is None and done[j] < whole:
+                shown[: known[j] - done[j]] += truth.jobs[j].ncu
+        return np.asarray(np.round(shown, self.digits)), known[truth.queue]
 
     def refuses(self, snapshot: VccInstance, decision: VccSchedule) -> list[Violation]:
         """Caps that are no fractions, or none at all."""
@@ -122,10 +137,12 @@ class VccSimulator:
 
     def apply(self, decision: VccSchedule) -> list[Told]:
         """Carry the first cap out."""
-        now, before, come = self.queue.now, self.queue.waiting, self.truth.arrived
+        now, before, begun, come = self.queue.now, self.queue.waiting, self.queue.starts, self.truth.arrived
         self.queue.step(decision.cap[0])
         came = 0 if self.queue.ended else int(come[now + 1] - come[now])
-        return [{"cap": decision.cap[0], "started": before + came - self.queue.waiting}]
+        started = self.queue.starts - begun
+        evicted = {"evicted": self.queue.waiting + started - before - came} if self.truth.preempt else {}
+        return [{"cap": decision.cap[0], "started": started, **evicted}]
 
     def history(self) -> VccSchedule:
         """The caps so far, 1 to come, and what they have started."""
