@@ -258,7 +258,8 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     if history.jobs == instance.jobs:
         raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     try:
-        jobs = tuple(job.model_dump() for job in history.jobs)
+        first = {"submitted": 0} if hasattr(history, "horizon") else {}  # its days are others, and may be more
+        jobs = tuple(job.model_dump() | first for job in history.jobs)
         own = instance.model_dump(by_alias=True, exclude={"events"})  # those of the present jobs
         type(instance).model_validate(own | {"jobs": jobs})
     except ValidationError as error:

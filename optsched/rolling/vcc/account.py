@@ -2,7 +2,8 @@
 
 The rule, cap 1, is played on the same snapshots. Ahead of them lie futures (`_futures`): each of the past days may come again,
 and at any hour a lump of jobs, such as a day of the trace has now and then, of which a day's caps must then make up most; and
-what is believed of carbon may be off as it was at these hours of each past day (`surprises.py`).
+what is believed of carbon may be off as it was at these hours of each past day (`surprises.py`). Days of a history
+(`past.py`) stand before those that have been seen.
 Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
 cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
 they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
@@ -19,12 +20,12 @@ from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside, surprises
 from optsched.rolling.vcc.beside import Beside, Waiting
-from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
+from optsched.rolling.vcc.lanes import Futures, Mode, Plan, by_duration, foreseen
+from optsched.rolling.vcc.past import NOTHING, Past, usual_day
 from optsched.rolling.vcc.surprises import DAYS, Surprises
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
-LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
 RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on
 SURE = 3.0  # times what a plan loses in the futures in which it does it saves in the others: how likely they are is a guess
 BEHIND = 0.02  # of what the rule alone will have spent: whoever is further behind it stays with it
@@ -45,7 +46,8 @@ class Kept(Data):
 class Account:
     """Of somebody's caps and of the rule's, from the first slot on; nothing is evicted."""
 
-    def __init__(self, kept: Kept | None = None) -> None:
+    def __init__(self, kept: Kept | None = None, past: Past = NOTHING) -> None:
+        self.past = past
         self.own, self.rule = (Beside(), Beside()) if kept is None else (Beside.of(kept.own), Beside.of(kept.rule))
         self.seen: list[tuple[Waiting, ...]] = [] if kept is None else list(kept.seen)
         self.work = [by_duration(jobs) for jobs in self.seen]
@@ -96,7 +98,8 @@ class Account:
 
         That comes today, or where this is the day's last slot in the next.
         """
-        day, work = snapshot.day_slots, np.array(self.work)
+        day = snapshot.day_slots
+        work = np.array([*self.past.before(snapshot.now + 1 - len(self.work)), *self.work][-DAYS * day :])
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
             times, weight = np.array(EARLY).T
@@ -104,13 +107,14 @@ class Account:
             drawn = times[:, None, None] * work[ahead % len(work)]
         else:
             past = [work[first : first + day] for first in range(len(work) - day, -1, -day)]
-            usual = sorted(past, key=lambda hours: float((hours @ DURATIONS).sum()))[(len(past) - 1) // 2]
+            usual = usual_day(past)
             later, today = usual[ahead % day], (np.arange(slots) < left)[:, None]
             drawn = np.array([np.where(today, hours[ahead % day], later) for hours in past])
             weight = np.full(len(past), 1 / len(past))
         until = min(slots, max(left, 2))  # what waits until the next day may meet a lump there
         moments = sorted({1, (1 + until) // 2, until - 1} & set(range(1, until)))
-        lumps = [(size, moment, rate * (until - 1) / day / len(moments)) for size, rate in LUMPS for moment in moments]
+        known = self.past.lumps
+        lumps = [(size, moment, rate * (until - 1) / day / len(moments)) for size, rate in known for moment in moments]
         if lumps:
             sizes, when, rates = np.array(lumps).T
             more = np.repeat(usual[None, ahead % day], len(lumps), axis=0)

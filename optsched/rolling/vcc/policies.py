@@ -16,10 +16,11 @@ from optsched.rolling.slots import whole_slots
 from optsched.rolling.vcc.account import RULE, Account, Kept
 from optsched.rolling.vcc.agents import agent_policy
 from optsched.rolling.vcc.day_ahead import DayAheadPolicy
+from optsched.rolling.vcc.past import NOTHING, Past
 from optsched.rolling.vcc.plan import planned_cap, rest_of_day
 from optsched.schedules.vcc import VccSchedule, simulate_queue
 
-FIRST_H = 24.0  # hours in which cap 1 decides: what carbon does in a day is not known yet
+FIRST_H = 24.0  # hours in which cap 1 decides where nothing is known of other days
 
 
 def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: int = 0) -> VccSchedule:
@@ -37,24 +38,31 @@ class Memory(Data):
 class Rolling:
     """The cheapest staircase of the known jobs, planned anew in every slot (`plan.py`).
 
-    Its cap is held to an account: cap 1 decides in the first hours, and where that is foreseen to cost less, or hardly risks to
-    cost more.
+    Its cap is held to an account: cap 1 decides where it is foreseen to cost less, or the plan's risks to cost more; and in the
+    first hours, where there is no history.
+
+    Parameters
+    ----------
+    settings
+        `history`: an instance of past days, whose submissions tell what to expect.
     """
 
     def __init__(self, settings: Settings) -> None:
-        settings.allow("rolling")
+        settings.allow("rolling", "history")
+        history = settings.past(VccInstance)
+        self.past = NOTHING if history is None else Past.of(history)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
         """Forget what has been submitted."""
         self.submitted: dict[int, list[float]] = {}  # NCU-hours by slot, by day
-        self.account = Account()
+        self.account = Account(past=self.past)
 
     def decide(self, snapshot: VccInstance) -> VccSchedule:
         """The first cap of the plan, or a rule's where that is foreseen to cost less."""
         self.account.observe(snapshot)
         coming = self._coming(snapshot)
-        ruled = len(self.account.seen) * snapshot.slot_h < FIRST_H
+        ruled = not self.past.work and len(self.account.seen) * snapshot.slot_h < FIRST_H
         cap = RULE if ruled else self.account.cheapest(snapshot, planned_cap(snapshot, coming))
         self.account.settle(snapshot, cap)
         return VccSchedule(cap=(cap,), starts=())
@@ -66,14 +74,15 @@ class Rolling:
     def restore(self, state: object) -> None:
         """Remember it."""
         kept = recalled(Memory, state)
-        self.submitted, self.account = dict(kept.submitted), Account(kept.account)
+        self.submitted, self.account = dict(kept.submitted), Account(kept.account, self.past)
 
     def _coming(self, snapshot: VccInstance) -> Floats:
         """NCU-hours that the rest of the day may submit, shape (futures,)."""
         day, slot = divmod(snapshot.now, snapshot.day_slots)
         today = self.submitted.setdefault(day, [0.0] * snapshot.day_slots)
         today[slot] = sum(job.ncu * job.duration for job in snapshot.jobs if not job.waited) * snapshot.slot_h
-        past = [sum(hours[slot + 1 :]) for d, hours in self.submitted.items() if d != day]
+        days = [*self.past.asked, *(hours for d, hours in self.submitted.items() if d != day)]
+        past = [sum(hours[slot + 1 :]) for hours in days]
         return rest_of_day(today[: slot + 1], past, snapshot.day_slots - slot - 1)
 
 
