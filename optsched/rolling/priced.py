@@ -1,16 +1,15 @@
 """A rolling horizon that keeps room for jobs that have not arrived: capacity has the prices that sampled futures give it.
 
-From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day. The
-Lagrangian dual of the known jobs and all futures together, the latter at their share, prices every unit of capacity by place
-and slot; a known job then takes the option that earns most after what it pays. Prices are renewed from the last ones with
-other futures, so that these are averaged over time. Where nobody is expected, as also before an hour of the day has been
-seen, known jobs that can be planned exactly pay nothing.
+From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day, and count
+for as many jobs as have come of late (`arrivals.py`). The Lagrangian dual of the known jobs and all futures together, the
+latter at their share, prices every unit of capacity by place and slot; a known job then takes the option that earns most after
+what it pays. Prices are renewed from the last ones with other futures, so that these are averaged over time. Where nobody is
+expected, as also before an hour of the day has been seen, known jobs that can be planned exactly pay nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -24,6 +23,7 @@ from optsched.heuristics.serial_sgs import densest_first, serial_sgs
 from optsched.instances.base import Bools, Data, Floats, I, Ints
 from optsched.problems.ranks import Groups
 from optsched.problems.time_indexed import TimeIndexedProblem
+from optsched.rolling.arrivals import Arrivals, Hour
 from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
@@ -36,6 +36,7 @@ ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where th
 ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
+LASTS_S = 12 * 3600.0  # in which what comes of late is a third of what it was away from what is usual
 STEADY = 0.1  # coefficient of variation of a load that prices speak for
 HASTE = 4  # so many times fewer jobs of futures after every decision that was late
 FEWEST_DRAWN = 100
@@ -128,39 +129,6 @@ class Memory(Data):
     cut: tuple[tuple[int, int], ...] = ()
     failures: NonNegativeInt = 0
     reckoned: tuple[bool, bool] = (False, False)
-
-
-Hour = tuple[int, bool, list[tuple[int, J]]]  # its first slot, whether it is of other days, and (slots after that, job)
-
-
-class Arrivals(Generic[J]):
-    """Which jobs came when, by block of an hour: what futures are drawn from."""
-
-    def __init__(self, block: int, day: int) -> None:
-        self.block, self.blocks_a_day = max(1, block), max(1, day // max(1, block))
-        self.jobs: dict[int, list[tuple[int, J]]] = defaultdict(list)
-        self.count = 0
-
-    def begin(self, slots: int) -> None:
-        """Room for a stretch of `slots` slots, on whole days so that hours of the day stay aligned."""
-        self.offset = self.count * self.block
-        self.count += math.ceil(slots / (self.block * self.blocks_a_day)) * self.blocks_a_day
-
-    def add(self, slot: int, job: J) -> None:
-        """A job submitted in a slot of the present stretch."""
-        at = self.offset + slot
-        self.jobs[at // self.block].append((at % self.block, job))
-
-    def future(self, known: list[range], first: int, last: int, rng: np.random.Generator) -> list[Hour[J]]:
-        """One drawn future over the slots first..last of the present stretch: the blocks of it, each one of `known` again."""
-        drawn: list[Hour[J]] = []
-        for block in range(first // self.block, last // self.block + 1) if any(known) else ():
-            alike = [range(r.start + (block - r.start) % self.blocks_a_day, r.stop, self.blocks_a_day) for r in known]
-            hours = alike if any(alike) else known
-            nth = int(rng.integers(sum(map(len, hours))))
-            hour = _nth(hours, nth)
-            drawn.append((block * self.block, hour * self.block < self.offset, self.jobs.get(hour, [])))
-        return drawn
 
 
 class BidPricePolicy(Generic[I, S, J]):
@@ -320,9 +288,10 @@ class BidPricePolicy(Generic[I, S, J]):
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
         begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
-        seen = [self.before, range(begun, (arrivals.offset + now) // arrivals.block)]
+        own = range(begun, (arrivals.offset + now) // arrivals.block)
+        seen = [self.before, own]
         self.blind = not any(seen)
-        jobs, guessed = list(known.jobs), [True] * len(known.jobs)
+        jobs, guessed, ahead = list(known.jobs), [True] * len(known.jobs), [0] * len(known.jobs)
         first, last = now + 1, now + known.horizon - 1
         drawn: list[list[Hour[J]]] = []
         count = 0
@@ -339,11 +308,14 @@ class BidPricePolicy(Generic[I, S, J]):
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
+                        ahead.append(begins + after - now)
         whole = snapshot.model_copy(update={"jobs": tuple(jobs)})
         program = self._program(whole, pricing.options(whole)[0], law, guessed)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
-        share = np.where(drawn_jobs, every / len(drawn), 1.0)
+        level = arrivals.level(self.before, own, now + known.horizon)
+        faded = 1.0 + (level - 1.0) * np.exp(np.array(ahead) * known.slot_s / -LASTS_S)
+        share = np.where(drawn_jobs, faded * every / len(drawn), 1.0)
         self.discount = self._counted(_variation(program, drawn_jobs, every / len(drawn)) if self.use.doubt else None)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
@@ -359,15 +331,6 @@ class BidPricePolicy(Generic[I, S, J]):
         if not use.doubt:
             return use.share
         return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
-
-
-def _nth(ranges: list[range], n: int) -> int:
-    """The number at that place, one range after the other."""
-    for numbers in ranges:
-        if n < len(numbers):
-            return numbers[n]
-        n -= len(numbers)
-    raise IndexError(n)
 
 
 def _variation(program: TimeIndexedProblem, drawn: Bools, each: float) -> float | None:

@@ -84,11 +84,6 @@ def test_who_waits_for_cents_may_find_no_room(expected: bool, cheaper: float, st
     assert [each.start for each in decided.starts] == [start]
 
 
-def test_numbers_of_several_ranges() -> None:
-    ranges = [range(3, 3), range(5, 20, 7), range(100, 102)]
-    assert [priced._nth(ranges, n) for n in range(5)] == [5, 12, 19, 100, 101]
-
-
 def test_variation_by_hand() -> None:
     """One core for two slots and three for one: loads of 4 and 1, variances of 10 and 1; the third job is known."""
     program = TimeIndexedProblem(

@@ -1,0 +1,59 @@
+"""Arrivals by hour: which hours are drawn from, and whether more come of late than these hours have on other days."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.instances.deferrable import Job
+from optsched.rolling.arrivals import Arrivals, _nth
+
+
+def arrivals(past: list[int], own: list[int], duration: int = 1) -> tuple[Arrivals[Job], range, range]:
+    """So many jobs an hour, in slots of half an hour."""
+    found: Arrivals[Job] = Arrivals(block=2, day=48)
+    job = Job(id="j", cores=1.0, duration=duration, earliest=0, latest=9, submitted=0)
+    for hours in (past, own):
+        found.begin(2 * len(hours))
+        for hour, count in enumerate(hours):
+            for _ in range(count):
+                found.add(2 * hour + 1, job)
+    first = found.offset // 2
+    return found, range(len(past)), range(first, first + len(own))
+
+
+def test_numbers_of_several_ranges() -> None:
+    ranges = [range(3, 3), range(5, 20, 7), range(100, 102)]
+    assert [_nth(ranges, n) for n in range(5)] == [5, 12, 19, 100, 101]
+
+
+def test_half_as_many_come_of_late() -> None:
+    """Thirty in six hours, where sixty were usual and nothing else varied: by 25 that count as usual, 55 of 85."""
+    found, past, own = arrivals([10] * 24, [5] * 6)
+    assert found.level(past, own, 96) == pytest.approx(55 / 85)
+    assert found.level(past, own[:2], 96) == pytest.approx(35 / 45)
+
+
+def test_the_same_hours_of_other_days_are_what_is_usual() -> None:
+    """Nights of 2 and days of 18, as ever: the variance of all hours is 64, 6.4 times the mean."""
+    day = [2] * 12 + [18] * 12
+    found, past, own = arrivals(day, day + [4] * 6)
+    assert found.level(past, own[:24], 96) == pytest.approx(1.0)
+    assert found.level(past, own, 96) == pytest.approx((24 + 160) / (12 + 160))
+
+
+@pytest.mark.parametrize(("past", "own"), [([], []), ([], [3] * 6), ([3] * 24, []), ([0] * 24, [0] * 6)])
+def test_where_nothing_can_be_compared_all_is_as_usual(past: list[int], own: list[int]) -> None:
+    assert arrivals(past, own)[0].level(*arrivals(past, own)[1:], 96) == 1.0
+
+
+def test_more_than_six_hours_tell_without_a_history() -> None:
+    """Two an hour for six hours, then eight: of all others the mean is what is usual."""
+    found, past, own = arrivals([], [2] * 6 + [8] * 6)
+    assert found.level(past, own, 96) == pytest.approx((48 + 25) / (12 + 25))
+
+
+def test_who_comes_too_late_is_not_missed() -> None:
+    """Jobs of five hours, in a stretch of eight: nobody is shown after the third hour, and nobody is expected there."""
+    found, past, own = arrivals([10] * 24, [10, 10, 10, 0, 0, 0], duration=10)
+    assert found.level(past, own, 16) == pytest.approx(1.0)
+    assert found.level(past, own, 96) == pytest.approx(55 / 85)
