@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from optsched.schedules.deferrable import DeferrableSchedule
 
 
-DIGITS = 6  # of the capacity that an outage leaves, or as many as sizes have
+DIGITS, MOST_DIGITS = 6, 15  # of the capacity that an outage leaves: as many as sizes have, if these are not fewer or more
 
 
 class Job(Data):
@@ -207,8 +207,11 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
 
     def left_of(self, capacity: Floats, share: Floats) -> Floats:
         """What outages leave of a capacity, shape (T,) each: all of it where there are none, elsewhere with few decimals."""
-        digits = max(DIGITS, Grid.of(self.columns.cores, self.nominal).digits)
-        return np.where(share < 1.0, np.round(capacity * share, digits), capacity)
+        return np.where(share < 1.0, np.round(capacity * share, self._digits), capacity)
+
+    @cached_property
+    def _digits(self) -> int:
+        return min(max(DIGITS, Grid.of(self.columns.cores, self.nominal).digits), MOST_DIGITS)
 
     @cached_property
     def nominal(self) -> Floats:

@@ -51,7 +51,8 @@ class Arrivals(Generic[J]):
 
         The mean of a gamma distribution around 1, given the jobs of the last hours; counts vary by as much more than those of
         a Poisson process as those of all hours do. Who comes too late to end within the stretch is never seen, so that only
-        those of other days count that would not.
+        those of other days count that would not. Where no other day has such an hour, all hours are what is usual, as they are
+        what is drawn.
 
         Parameters
         ----------
@@ -66,7 +67,7 @@ class Arrivals(Generic[J]):
             return 1.0
         usual = 0.0
         for hour in late:
-            alike = [other for other in others if (other - hour) % self.blocks_a_day == 0] or others
+            alike = [other for other in others if (other - hour) % self.blocks_a_day == 0] or [*before, *own]
             left = self.offset + slots - hour * self.block
             usual += sum(self._ending(other, left) for other in alike) / len(alike)
         prior = max(1.0, float(every.var() / every.mean())) / SPREAD**2

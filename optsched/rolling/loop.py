@@ -258,12 +258,16 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     if history.jobs == instance.jobs:
         raise OptschedError(f"the history {history.name!r} has the jobs of the replay itself: nothing would be unknown")
     try:
-        first = {"submitted": 0} if hasattr(history, "horizon") else {}  # its days are others, and may be more
-        jobs = tuple(job.model_dump() | first for job in history.jobs)
+        jobs = tuple(_on_day_one(job.model_dump()) for job in history.jobs)
         own = instance.model_dump(by_alias=True, exclude={"events"})  # those of the present jobs
         type(instance).model_validate(own | {"jobs": jobs})
     except ValidationError as error:
         raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
+
+
+def _on_day_one(job: dict[str, object]) -> dict[str, object]:
+    """A job of past days, which may be more than there are here."""
+    return job | {"submitted": 0} if "submitted" in job else job
 
 
 def _memory(run: ReplayRun) -> object:

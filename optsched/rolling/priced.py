@@ -287,7 +287,7 @@ class BidPricePolicy(Generic[I, S, J]):
         """The dual of known jobs and drawn futures, from the last prices."""
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
-        begun = -(-(arrivals.offset + self.first) // arrivals.block)  # whole hours only
+        begun = (arrivals.offset + self.first) // arrivals.block + 1  # whole hours, of which all that came has been seen
         own = range(begun, (arrivals.offset + now) // arrivals.block)
         seen = [self.before, own]
         self.blind = not any(seen)
@@ -316,7 +316,7 @@ class BidPricePolicy(Generic[I, S, J]):
         level = arrivals.level(self.before, own, now + known.horizon)
         faded = 1.0 + (level - 1.0) * np.exp(np.array(ahead) * known.slot_s / -LASTS_S)
         share = np.where(drawn_jobs, faded * every / len(drawn), 1.0)
-        self.discount = self._counted(_variation(program, drawn_jobs, every / len(drawn)) if self.use.doubt else None)
+        self.discount = self._counted(_variation(program, drawn_jobs, share) if self.use.doubt else None)
         thin = _thinned(program, drawn_jobs)
         weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
         start = None if self.prices is None else self.prices[:, now - self.priced_at :]
@@ -333,7 +333,7 @@ class BidPricePolicy(Generic[I, S, J]):
         return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
 
 
-def _variation(program: TimeIndexedProblem, drawn: Bools, each: float) -> float | None:
+def _variation(program: TimeIndexedProblem, drawn: Bools, share: Floats) -> float | None:
     """Of the load of all places its coefficient of variation, the mean over slots, by load; None where nobody comes.
 
     As if jobs came independently of each other (a compound Poisson process) and started at once.
@@ -344,12 +344,12 @@ def _variation(program: TimeIndexedProblem, drawn: Bools, each: float) -> float 
         Known and drawn jobs.
     drawn
         Which jobs come, shape (J,).
-    each
-        How many jobs of one future a drawn one stands for.
+    share
+        How many jobs of one future each drawn one stands for, shape (J,).
     """
     first = np.flatnonzero(drawn[program.job] & (np.diff(program.job, prepend=-1) != 0))
-    mean = each * program.load(first).sum(axis=0)
-    variance = each * replace(program, demand=program.demand**2).load(first).sum(axis=0)
+    mean = replace(program, demand=program.demand * share).load(first).sum(axis=0)
+    variance = replace(program, demand=program.demand**2 * share).load(first).sum(axis=0)
     return float(np.sqrt(variance).sum() / mean.sum()) if mean.sum() > 0 else None
 
 

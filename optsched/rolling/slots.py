@@ -11,7 +11,6 @@ import numpy as np
 
 from optsched.errors import OptschedError
 from optsched.instances.base import Floats, I, Ints
-from optsched.instances.grid import exact
 from optsched.instances.runs import Run
 from optsched.referee import check
 from optsched.rolling.disturbances import Disturbances
@@ -20,6 +19,8 @@ from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import Told
 from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S, Violation
+
+ROUNDING = 1e-9  # relative: three times 0.7 s are three slots of 0.7 s
 
 
 def whole_slots(what: str, seconds: float, slot_s: float) -> int:
@@ -31,7 +32,7 @@ def whole_slots(what: str, seconds: float, slot_s: float) -> int:
     """
     if seconds < slot_s:
         raise OptschedError(f"the {what} is {seconds:g} s, shorter than a slot of {slot_s:g} s")
-    return exact(seconds) // exact(slot_s)
+    return int(seconds / slot_s * (1 + ROUNDING))
 
 
 class Entry(Protocol):

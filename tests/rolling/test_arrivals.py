@@ -47,9 +47,9 @@ def test_where_nothing_can_be_compared_all_is_as_usual(past: list[int], own: lis
 
 
 def test_more_than_six_hours_tell_without_a_history() -> None:
-    """Two an hour for six hours, then eight: of all others the mean is what is usual."""
+    """Two an hour for six hours, then eight: five in the mean of all, as are drawn."""
     found, past, own = arrivals([], [2] * 6 + [8] * 6)
-    assert found.level(past, own, 96) == pytest.approx((48 + 25) / (12 + 25))
+    assert found.level(past, own, 96) == pytest.approx((48 + 25) / (30 + 25))
 
 
 def test_who_comes_too_late_is_not_missed() -> None:

@@ -444,14 +444,21 @@ class Holds:
 
 @pytest.mark.parametrize("preempt", [False, True])
 def test_what_the_day_has_asked_for_tells_no_true_duration(preempt: bool) -> None:
-    """Jobs of four slots that are told to take two: by what is told, then by what they have run, by the truth when they end."""
-    jobs = [{"id": "a", "submitted": 0, "duration": 4, "ncu": 1.0}, {"id": "b", "submitted": 1, "duration": 4, "ncu": 1.0}]
-    fields = {"carbon_kg_per_kwh": [1] * 12, "inflexible_ncu": [0] * 12, "jobs": jobs, "preempt": preempt}
+    """Jobs of four slots that are told to take two: by what is told, then by what they have run, by the truth when they end.
+
+    Beside 7 NCU-hours before, among them those of c, who has waited; the second day begins with nothing.
+    """
+    jobs = [
+        {"id": "b", "submitted": 1, "duration": 4, "ncu": 2.0},
+        {"id": "a", "submitted": 0, "duration": 4, "ncu": 1.0},
+        {"id": "c", "submitted": 0, "duration": 3, "ncu": 1.0, "waited": 1},
+    ]
+    fields = {"carbon_kg_per_kwh": [1] * 26, "inflexible_ncu": [0] * 26, "jobs": jobs, "preempt": preempt, "asked_ncu_h": 7}
     truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 8} | fields)
     policy = Holds(2)
     optsched.replay(truth, policy, events=Events(believed=tuple(Estimate(job=job, multiple=0.5) for job in "ab")))
-    assert [snapshot.asked_ncu_h for snapshot in policy.shown] == [0, 2, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8]
-    assert [job.duration for job in policy.shown[1].jobs] == [2, 2]
+    assert [snapshot.asked_ncu_h for snapshot in policy.shown] == [7, 9, 13, 13, *[19] * 20, 0, 0]
+    assert [(job.id, job.duration) for job in policy.shown[1].jobs] == [("a", 2), ("c", 3), ("b", 2)]
 
 
 def test_a_slot_without_an_outage_keeps_its_capacity() -> None:

@@ -15,6 +15,7 @@ from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
 from optsched.rolling import priced
+from optsched.rolling.arrivals import Arrivals
 from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.geo.policies import PRICING as GEO
 from optsched.rolling.loop import Interrupted, replay
@@ -47,6 +48,51 @@ def test_a_thinned_future_asks_for_as_much(every: int, monkeypatch: pytest.Monke
     assert whole.prices is not None
     assert thinned.prices is not None
     assert thinned.prices.mean() == pytest.approx(whole.prices.mean(), rel=0.15)
+
+
+def test_a_day_like_the_past_one_is_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten jobs an hour on both, also while the first hours are all that has been seen."""
+    levels: list[float] = []
+    usual = Arrivals.level
+
+    def told(self: Any, *given: Any) -> float:
+        levels.append(usual(self, *given))
+        return levels[-1]
+
+    monkeypatch.setattr(Arrivals, "level", told)
+    fields = {"slot_s": 3600.0, "capacity": [20.0] * 24, "delay_penalty": 0.1, "overload_penalty": 10.0}
+
+    def day(name: str) -> Any:
+        jobs = [
+            {"id": f"{name}{t}.{n}", "cores": 1.0, "duration": 1, "earliest": t, "latest": t + 2, "submitted": t}
+            for t in range(24)
+            for n in range(10)
+        ]
+        return DeferrableInstance.from_dict({"name": name, "jobs": jobs} | fields)
+
+    replay(day("a"), "rolling", settings=Settings(history=day("b")))
+    assert len(levels) > 20
+    assert levels == pytest.approx([1.0] * len(levels))
+
+
+def test_fewer_of_late_ask_for_less_and_far_ones_for_nearly_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At half the level a future job stands for half at once, and for 1 - 0.5 / e of itself after twelve hours."""
+    coming, asked = osdec(seed=2), []
+    snapshot = coming.model_copy(update={"jobs": tuple(job for job in coming.jobs if job.submitted == 0)})
+    solved = priced.solve_dual
+
+    def weigh(program: TimeIndexedProblem, **options: Any) -> Dual:
+        asked.append(program.demand)
+        return solved(program, **options)
+
+    monkeypatch.setattr(priced, "solve_dual", weigh)
+    for level in (1.0, 0.5):
+        monkeypatch.setattr(Arrivals, "level", lambda *_, level=level: level)
+        priced.BidPricePolicy(PRICING, Settings(history=osdec(seed=1))).decide(snapshot)
+    share, known = asked[1] / asked[0], len(snapshot.jobs)
+    assert (share[:known] == 1.0).all()
+    assert share[known:].min() == pytest.approx(0.5, abs=0.02)
+    assert share[known:].max() == pytest.approx(1 - 0.5 / np.e, abs=0.02)
 
 
 @pytest.mark.parametrize("family", ["deferrable", "geo"])
@@ -99,9 +145,11 @@ def test_variation_by_hand() -> None:
     )
     drawn = np.array([True, True, False])
     alone = (math.sqrt(10) + 1) / 5
-    assert priced._variation(program, drawn, 1.0) == pytest.approx(alone)
-    assert priced._variation(program, drawn, 0.25) == pytest.approx(2 * alone)  # of four futures: a quarter of the jobs each
-    assert priced._variation(program, np.zeros(3, dtype=bool), 1.0) is None
+    assert priced._variation(program, drawn, np.ones(3)) == pytest.approx(alone)
+    assert priced._variation(program, drawn, np.full(3, 0.25)) == pytest.approx(
+        2 * alone
+    )  # of four futures: a quarter of the jobs each
+    assert priced._variation(program, np.zeros(3, dtype=bool), np.ones(3)) is None
 
 
 def test_a_history_of_few_jobs_is_doubted() -> None:

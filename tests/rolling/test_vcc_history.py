@@ -15,11 +15,14 @@ from optsched.rolling.policy import Settings
 from optsched.rolling.vcc.account import Account
 from optsched.rolling.vcc.lanes import DURATIONS
 from optsched.rolling.vcc.past import BELIEVED, LUMPS, NOTHING, Past
+from optsched.rolling.vcc.policies import Rolling
+from optsched.rolling.vcc.simulator import VccSimulator
+from optsched.rolling.vcc.surprises import DAYS
 
 
-def past_days(horizon: int, jobs: dict[int, float], **fields: Any) -> VccInstance:
+def past_days(horizon: int, ncu: dict[int, float], **fields: Any) -> VccInstance:
     """Jobs of an hour, one at most in each slot: NCU by slot."""
-    listed = [{"id": f"j{t}", "submitted": t, "duration": 1, "ncu": ncu} for t, ncu in jobs.items()]
+    listed = [{"id": f"j{t}", "submitted": t, "duration": 1, "ncu": one} for t, one in ncu.items()]
     flat = {"carbon_kg_per_kwh": [1.0] * horizon, "inflexible_ncu": [0.0] * horizon}
     return VccInstance.from_dict({"name": "past", "capacity_ncu": 10.0, "jobs": listed} | flat | fields)
 
@@ -34,8 +37,23 @@ def test_whole_days_by_hand() -> None:
     assert [sum(day) for day in past.asked] == [4.0, 9.0]
     rates = dict(past.lumps)
     assert rates[1.0] == pytest.approx((BELIEVED / 14 + 1) / (BELIEVED + 2))
-    assert rates[0.5] == pytest.approx((BELIEVED / 7 + 1) / (BELIEVED + 2))  # the first day's 3
-    assert rates[3.0] == pytest.approx(BELIEVED / 42 / (BELIEVED + 2))
+    for size, rate in LUMPS[0], LUMPS[2], LUMPS[3]:
+        assert rates[size] == pytest.approx(BELIEVED * rate / (BELIEVED + 2))
+
+
+def test_what_comes_every_night_is_no_lump() -> None:
+    """Fourteen nights with most of the day's work; and where the usual day is empty nobody knows what a lump is."""
+    nights = Past.of(past_days(14 * 24, {24 * day + t: ncu for day in range(14) for t, ncu in ((0, 6.0), (9, 4.0))}))
+    assert dict(nights.lumps) == pytest.approx({size: BELIEVED * rate / (BELIEVED + 14) for size, rate in LUMPS})
+    assert Past.of(past_days(14 * 24, {24 * day: 6.0 for day in range(6)})).lumps == LUMPS
+
+
+def test_who_has_waited_came_before() -> None:
+    jobs = [
+        {"id": "w", "submitted": 0, "duration": 5, "ncu": 2.0, "waited": 3},
+        {"id": "j", "submitted": 0, "duration": 1, "ncu": 1.0},
+    ]
+    assert sum(map(sum, Past.of(past_days(24, {}, jobs=jobs)).asked)) == 1.0
 
 
 def test_a_history_that_begins_at_noon_has_its_first_day_from_midnight_on() -> None:
@@ -50,6 +68,29 @@ def test_hours_before_end_at_the_same_time_of_the_day() -> None:
     assert asked(past.before(24 * 5 + 3))[-1] == pytest.approx(1.26)
     assert asked(past.before(24 * 5 + 3))[0] == pytest.approx(1.0)
     assert len(past.before(24 * 5 + 3)) == 27
+
+
+def test_six_days_are_remembered_and_the_rest_of_a_day_is_that_of_any() -> None:
+    """Of eight days the last six; after their first hours they went on to ask for 3, 2, 2, 2, 2, 2, 2 and 2 NCU-hours."""
+    days = {24 * day + t: 1.0 for day in range(8) for t in (0, 7, 9)} | {5: 1.0}
+    policy = Rolling(Settings(history=past_days(8 * 24, days)))
+    instance = past_days(48, {0: 2.0})
+    policy.account.observe(instance)
+    assert len(policy.account.hours(instance)) == DAYS * 24
+    assert policy._coming(instance).tolist() == [3.0, *[2.0] * 7, 6.0]
+
+
+def test_with_less_than_a_day_known_cap_1_decides() -> None:
+    """One past day, whose hours until the present one are all that leads up to it."""
+    past = vcc(days=1, jobs=60, load=0.3, seed=5)
+    instance = vcc(days=3, jobs=180, load=0.3, seed=6).model_copy(update={"now": 1})
+    policy, simulator = Rolling(Settings(history=past)), VccSimulator(instance)
+    for _ in range(21):
+        snapshot = simulator.snapshot()
+        assert snapshot is not None
+        decision = policy.decide(snapshot)
+        assert decision.cap == (1.0,)
+        simulator.apply(decision)
 
 
 def test_less_than_a_day_tells_nothing() -> None:

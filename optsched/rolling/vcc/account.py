@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.heuristics.vcc import threshold_cap
-from optsched.instances.base import Data
+from optsched.instances.base import Data, Floats
 from optsched.instances.vcc import VccInstance
 from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside, surprises
@@ -64,6 +64,10 @@ class Account:
             side.join(now, list(jobs))
         return len(self.seen) * snapshot.slot_h
 
+    def hours(self, snapshot: VccInstance) -> list[Floats]:
+        """What each of the last days' slots has submitted, up to the present one, by `DURATIONS`."""
+        return [*self.past.before(snapshot.now + 1 - len(self.work)), *self.work][-DAYS * snapshot.day_slots :]
+
     def settle(self, snapshot: VccInstance, cap: float) -> None:
         """That cap is set, and the rule sets its own."""
         asked = float(snapshot.asked[0])
@@ -98,8 +102,7 @@ class Account:
 
         That comes today, or where this is the day's last slot in the next.
         """
-        day = snapshot.day_slots
-        work = np.array([*self.past.before(snapshot.now + 1 - len(self.work)), *self.work][-DAYS * day :])
+        day, work = snapshot.day_slots, np.array(self.hours(snapshot))
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
             times, weight = np.array(EARLY).T

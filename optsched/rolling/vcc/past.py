@@ -46,7 +46,7 @@ class Past:
         slots = max(0, instance.horizon - midnight) // day * day
         if not slots:
             return NOTHING
-        for job in instance.jobs:
+        for job in (job for job in instance.jobs if not job.waited):
             hours[job.submitted].append((job.ncu, job.duration, job.submitted))
         work = [by_duration(jobs) for jobs in hours[midnight : midnight + slots]]
         days = [np.array(work[first : first + day]) for first in range(0, slots, day)]
@@ -70,10 +70,12 @@ def usual_day(days: Sequence[Floats]) -> Floats:
 
 
 def _lumps(days: Sequence[Floats]) -> tuple[tuple[float, float], ...]:
-    """How likely they are after so many days: as believed before, drawn towards what came."""
-    usual = float((usual_day(days) @ DURATIONS).sum())
-    largest = np.array([float((hours @ DURATIONS).max()) for hours in days])
+    """How likely they are after so many days: as believed before, drawn towards what came on top of what is usual then."""
+    usual = usual_day(days) @ DURATIONS
+    if not usual.any():
+        return LUMPS
+    largest = [float((hours @ DURATIONS - usual).max()) for hours in days]
     sizes, rates = np.array(LUMPS).T
-    came = np.histogram(largest, [*(sizes * usual), np.inf])[0] if usual > 0 else np.zeros(len(sizes))
+    came = np.histogram(largest, [*(sizes * float(usual.sum())), np.inf])[0]
     likely = (BELIEVED * rates + came) / (BELIEVED + len(days))
     return tuple(zip(sizes.tolist(), likely.tolist(), strict=True))

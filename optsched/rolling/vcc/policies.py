@@ -20,7 +20,7 @@ from optsched.rolling.vcc.past import NOTHING, Past
 from optsched.rolling.vcc.plan import planned_cap, rest_of_day
 from optsched.schedules.vcc import VccSchedule, simulate_queue
 
-FIRST_H = 24.0  # hours in which cap 1 decides where nothing is known of other days
+FIRST_H = 24.0  # hours that must be known of, here or from a history, before anything but cap 1 decides
 
 
 def present(rule: Callable[[VccInstance], Floats], snapshot: VccInstance, seed: int = 0) -> VccSchedule:
@@ -62,7 +62,7 @@ class Rolling:
         """The first cap of the plan, or a rule's where that is foreseen to cost less."""
         self.account.observe(snapshot)
         coming = self._coming(snapshot)
-        ruled = not self.past.work and len(self.account.seen) * snapshot.slot_h < FIRST_H
+        ruled = len(self.account.hours(snapshot)) * snapshot.slot_h < FIRST_H
         cap = RULE if ruled else self.account.cheapest(snapshot, planned_cap(snapshot, coming))
         self.account.settle(snapshot, cap)
         return VccSchedule(cap=(cap,), starts=())

@@ -13,7 +13,7 @@ from optsched.rolling.disturbances import Disturbances
 from optsched.rolling.estimates import corrected, in_slots, multiples
 from optsched.rolling.forecast import Forecast, noise_seed, perfect
 from optsched.rolling.simulator import SNAPSHOT, Told
-from optsched.rolling.slots import whole_slots
+from optsched.rolling.slots import ROUNDING
 from optsched.rolling.vcc.beliefs import believed_carbon
 from optsched.rolling.vcc.queue import queue
 from optsched.schedules.base import Violation
@@ -32,7 +32,7 @@ class VccSimulator:
     stalled: ClassVar[bool] = False
 
     def __init__(self, truth: VccInstance, period_s: float | None = None, forecast: Forecast = perfect, seed: int = 0) -> None:
-        if period_s is not None and whole_slots("period", period_s, truth.slot_s) != 1:
+        if period_s is not None and abs(period_s / truth.slot_s - 1) > ROUNDING:
             raise OptschedError(f"vcc sets a cap every slot: the period is {truth.slot_s:g} s, got {period_s:g}")
         self.truth, self.forecast, self.seed = truth, forecast, seed
         self.queue = queue(truth)
