@@ -51,8 +51,7 @@ class Arrivals(Generic[J]):
 
         The mean of a gamma distribution around 1, given the jobs of the last hours; counts vary by as much more than those of
         a Poisson process as those of all hours do. Who comes too late to end within the stretch is never seen, so that only
-        those of other days count that would not. Where no other day has such an hour, all hours are what is usual, as they are
-        what is drawn.
+        those of other days count that would not. An hour that no other day has tells nothing.
 
         Parameters
         ----------
@@ -65,13 +64,14 @@ class Arrivals(Generic[J]):
         every = np.array([len(self.jobs.get(hour, ())) for hour in others], dtype=float)
         if not late or not every.any():
             return 1.0
-        usual = 0.0
+        came = usual = 0.0
         for hour in late:
-            alike = [other for other in others if (other - hour) % self.blocks_a_day == 0] or [*before, *own]
-            left = self.offset + slots - hour * self.block
-            usual += sum(self._ending(other, left) for other in alike) / len(alike)
+            if alike := [other for other in others if (other - hour) % self.blocks_a_day == 0]:
+                left = self.offset + slots - hour * self.block
+                came += len(self.jobs.get(hour, ()))
+                usual += sum(self._ending(other, left) for other in alike) / len(alike)
         prior = max(1.0, float(every.var() / every.mean())) / SPREAD**2
-        return (sum(len(self.jobs.get(hour, ())) for hour in late) + prior) / (usual + prior)
+        return (came + prior) / (usual + prior)
 
     def _ending(self, hour: int, slots: int) -> int:
         """Jobs of an hour that may end so many slots after its beginning."""

@@ -46,10 +46,12 @@ def test_where_nothing_can_be_compared_all_is_as_usual(past: list[int], own: lis
     assert arrivals(past, own)[0].level(*arrivals(past, own)[1:], 96) == 1.0
 
 
-def test_more_than_six_hours_tell_without_a_history() -> None:
-    """Two an hour for six hours, then eight: five in the mean of all, as are drawn."""
-    found, past, own = arrivals([], [2] * 6 + [8] * 6)
-    assert found.level(past, own, 96) == pytest.approx((48 + 25) / (30 + 25))
+def test_a_first_day_tells_nothing_without_a_history() -> None:
+    """Two an hour for six hours, then eight: mornings are not nights; the second night is compared with the first."""
+    found, past, own = arrivals([], [2] * 6 + [8] * 18 + [4] * 6)
+    assert found.level(past, own[:12], 96) == 1.0
+    scatter = 6.75 / 6.5
+    assert found.level(past, own, 96) == pytest.approx((24 + 25 * scatter) / (12 + 25 * scatter))
 
 
 def test_who_comes_too_late_is_not_missed() -> None:
