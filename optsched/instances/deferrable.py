@@ -206,7 +206,12 @@ class DeferrableInstance(Instance["DeferrableSchedule", "DeferrableSchedule"]):
         return frozen(self.left_of(self.nominal, share_left(self.outages, 1, self.horizon)[0]))
 
     def left_of(self, capacity: Floats, share: Floats) -> Floats:
-        """What outages leave of a capacity, shape (T,) each: all of it where there are none, elsewhere with few decimals."""
+        """What outages leave of a capacity: all of it where there are none, elsewhere with few decimals.
+
+        Parameters
+        ----------
+        capacity, share : cores, and the part of them that is left, shape (T,) each.
+        """
         return np.where(share < 1.0, np.round(capacity * share, self._digits), capacity)
 
     @cached_property
