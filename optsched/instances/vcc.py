@@ -306,8 +306,18 @@ class VccInstance(Instance["VccSchedule", "VccSchedule"]):
     @cached_property
     def fresh_ncu_h(self) -> Floats:
         """What each job adds to its day's w; one that has waited is among `asked_ncu_h`, or of a day before. Shape (J,)."""
+        return frozen(self.fresh(self.columns.duration))
+
+    def fresh(self, duration: Ints) -> Floats:
+        """What each job would add to its day's w with other durations, shape (J,).
+
+        Parameters
+        ----------
+        duration
+            Slots, in the order of the queue, shape (J,).
+        """
         jobs = self.columns
-        return frozen(np.where(jobs.waited > 0, 0.0, jobs.ncu * jobs.duration * self.slot_h))
+        return np.where(jobs.waited > 0, 0.0, jobs.ncu * duration * self.slot_h)
 
     @cached_property
     def demanded(self) -> Floats:

@@ -291,7 +291,7 @@ class BidPricePolicy(Generic[I, S, J]):
         own = range(begun, (arrivals.offset + now) // arrivals.block)
         seen = [self.before, own]
         self.blind = not any(seen)
-        jobs, guessed, ahead = list(known.jobs), [True] * len(known.jobs), [0] * len(known.jobs)
+        jobs, guessed = list(known.jobs), [True] * len(known.jobs)
         first, last = now + 1, now + known.horizon - 1
         drawn: list[list[Hour[J]]] = []
         count = 0
@@ -308,13 +308,13 @@ class BidPricePolicy(Generic[I, S, J]):
                         update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
-                        ahead.append(begins + after - now)
         whole = snapshot.model_copy(update={"jobs": tuple(jobs)})
         program = self._program(whole, pricing.options(whole)[0], law, guessed)
         drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
         self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
         level = arrivals.level(self.before, own, now + known.horizon)
-        faded = 1.0 + (level - 1.0) * np.exp(np.array(ahead) * known.slot_s / -LASTS_S)
+        ahead_s = np.array([job.submitted for job in jobs]) * known.slot_s
+        faded = 1.0 + (level - 1.0) * np.exp(ahead_s / -LASTS_S)
         share = np.where(drawn_jobs, faded * every / len(drawn), 1.0)
         self.discount = self._counted(_variation(program, drawn_jobs, share) if self.use.doubt else None)
         thin = _thinned(program, drawn_jobs)

@@ -428,18 +428,19 @@ def test_three_days_killed_thirty_times(family: str, tmp_path: Path) -> None:
     assert optsched.check(instance, result) == []
 
 
-class Holds:
-    """Cap 0 in the first slots, 1 from then on, and all that it has been shown."""
+class Caps:
+    """These caps in the first slots, 1 from then on, and all that it has been shown."""
 
-    def __init__(self, slots: int) -> None:
-        self.slots = slots
+    def __init__(self, *first: float) -> None:
+        self.first = first
 
     def reset(self, seed: int) -> None:
         self.shown: list[Any] = []
 
     def decide(self, snapshot: Any) -> Any:
         self.shown.append(snapshot)
-        return {"cap": [0.0 if len(self.shown) <= self.slots else 1.0] * snapshot.horizon}
+        cap = self.first[len(self.shown) - 1] if len(self.shown) <= len(self.first) else 1.0
+        return {"cap": [cap] * snapshot.horizon}
 
 
 @pytest.mark.parametrize("preempt", [False, True])
@@ -455,7 +456,7 @@ def test_what_the_day_has_asked_for_tells_no_true_duration(preempt: bool) -> Non
     ]
     fields = {"carbon_kg_per_kwh": [1] * 26, "inflexible_ncu": [0] * 26, "jobs": jobs, "preempt": preempt, "asked_ncu_h": 7}
     truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 8} | fields)
-    policy = Holds(2)
+    policy = Caps(0.0, 0.0)
     optsched.replay(truth, policy, events=Events(believed=tuple(Estimate(job=job, multiple=0.5) for job in "ab")))
     assert [snapshot.asked_ncu_h for snapshot in policy.shown] == [7, 9, 13, 13, *[19] * 20, 0, 0]
     assert [(job.id, job.duration) for job in policy.shown[1].jobs] == [("a", 2), ("c", 3), ("b", 2)]
@@ -473,19 +474,12 @@ def test_a_slot_without_an_outage_keeps_its_capacity() -> None:
 
 
 def test_a_log_tells_starts_and_evictions_apart() -> None:
-    """Cap 1 starts both, the next one evicts both and starts one of them, then the other."""
+    """Cap 1 starts both, a half evicts one of them, a fifth the other; then both start again."""
     jobs = [{"id": job, "submitted": 0, "duration": 3, "ncu": 4.0} for job in "ab"]
     fields = {"carbon_kg_per_kwh": [1] * 6, "inflexible_ncu": [0] * 6, "jobs": jobs, "preempt": True}
     truth = optsched.vcc.Instance.from_dict({"name": "v", "slot_s": 3600, "capacity_ncu": 8} | fields)
-    caps, rows = iter([1.0, 0.5, 0.2, 1.0, 1.0, 1.0]), []
-
-    class Given:
-        def reset(self, seed: int) -> None: ...
-
-        def decide(self, snapshot: Any) -> Any:
-            return {"cap": [next(caps)] * snapshot.horizon}
-
-    result = optsched.replay(truth, Given(), log=rows.append)
+    rows: list[Any] = []
+    result = optsched.replay(truth, Caps(1.0, 0.5, 0.2), log=rows.append)
     told = [(row["decision"][0]["started"], row["decision"][0]["evicted"]) for row in rows]
     assert told == [(2, 0), (0, 1), (0, 1), (2, 0), (0, 0), (0, 0)]
     assert sum(started for started, _ in told) == len(result.best.starts)

@@ -55,13 +55,11 @@ class Past:
 
     def before(self, slot: int) -> Sequence[Floats]:
         """Hours that lead up to that slot: they end at the same time of the day as the one before it."""
-        if not self.day:
-            return ()
         time = slot % self.day
         return self.work[: (len(self.work) - time) // self.day * self.day + time]
 
 
-NOTHING = Past(0, (), (), LUMPS)
+NOTHING = Past(1, (), (), LUMPS)
 
 
 def usual_day(days: Sequence[Floats]) -> Floats:

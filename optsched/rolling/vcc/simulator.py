@@ -68,9 +68,10 @@ class VccSimulator:
         share, _ = self.disturbances.believed(now)
         inflexible = inflexible + (1.0 - share[0]) * truth.capacity_ncu  # what is lost is as if taken
         if self.multiple is None:
-            running, duration = self.queue.runs_on(), truth.columns.duration
+            running, fresh = self.queue.runs_on(), truth.fresh_ncu_h
         else:
             running, duration = self._believed()
+            fresh = truth.fresh(duration)
         return truth.model_copy(
             update={
                 "name": SNAPSHOT,
@@ -82,7 +83,7 @@ class VccSimulator:
                 "inflexible_ncu": tuple(np.round(np.maximum(0.0, inflexible), self.digits).tolist()),
                 "running_ncu": tuple(running.tolist()),
                 "allotted_ncu_h": self.queue.allotted,
-                "asked_ncu_h": self._asked_before(duration),
+                "asked_ncu_h": self._asked_before(fresh),
                 "events": None,
                 "jobs": tuple(self._waiting(*entry) for entry in self.queue.queued()),
             }
@@ -96,14 +97,11 @@ class VccSimulator:
             left = int(corrected(self.expected[self.truth.queue[index]], done)) - done
         return Job.model_construct(id=job.id, submitted=0, duration=left, ncu=job.ncu, waited=waited, evicted=evicted)
 
-    def _asked_before(self, duration: Ints) -> float:
-        """NCU-hours that earlier slots of the day have asked for, by durations in the order of the queue."""
+    def _asked_before(self, fresh: Floats) -> float:
+        """NCU-hours that earlier slots of the day have asked for, where each job adds so many."""
         truth, now = self.truth, self.queue.now
         first, last = np.searchsorted(truth.columns.submitted, [self.day_starts[now], now])
-        today = slice(int(first), int(last))
-        fresh = truth.columns.waited[today] == 0
-        asked = float((truth.columns.ncu[today] * duration[today] * truth.slot_h)[fresh].sum())
-        return asked + (truth.asked_ncu_h if truth.day[now] == 0 else 0.0)
+        return float(fresh[first:last].sum()) + (truth.asked_ncu_h if truth.day[now] == 0 else 0.0)
 
     def _believed(self) -> tuple[Floats, Ints]:
         """What is known of durations now.
