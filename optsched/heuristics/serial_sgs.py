@@ -38,6 +38,13 @@ def place(packing: Packing, order: Iterable[int], score: Floats | None, spare: S
         packing.insert_best(job, None if score is None else score[packing.options(job)])
 
 
+def filled(program: TimeIndexedProblem, chosen: Ints) -> Ints:
+    """A choice (indices) and on what it leaves whoever else still adds something, the densest first."""
+    packing, order = Packing(program, chosen), densest_first(program)
+    place(packing, order[~np.isin(order, program.job[chosen])].tolist(), None, None)
+    return packing.chosen
+
+
 def fitting(program: TimeIndexedProblem, chosen: Ints) -> Ints:
     """A choice of a solver (indices): as it is where it fits, else its dearest that do; tolerances may be whole jobs."""
     if program.overload_price is not None or not (program.load(chosen) > program.capacity + ALMOST).any():

@@ -24,6 +24,7 @@ from optsched.result import versions
 FORMAT: Literal["optsched-checkpoint/2"] = "optsched-checkpoint/2"
 HEADER, LOG, STATE, LOCK = "header.json", "log.jsonl", "state.json", "lock"
 PICKLE = "state.pickle"  # of versions before 2
+SINCE = ("estimates", "events")  # of a header: older ones do not say
 
 
 class _Written(Data):
@@ -185,7 +186,7 @@ class Checkpoint:
         expect_format(found, FORMAT, self.folder / HEADER)
         for key in self.header | found:
             ours, theirs = self.header.get(key), found.get(key)
-            if ours != theirs:
+            if ours != theirs and (key in found or key not in SINCE):
                 was, now = ("no such setting" if value is None else shown(value) for value in (theirs, ours))
                 raise InputError(self.folder / HEADER, key, f"the checkpoint was made with {was}, this is {now}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from optsched.errors import InputError, OptschedError
 from optsched.instances.base import Data, Instance
+from optsched.instances.events import Events, events_of
 from optsched.interrupts import heard, held
 from optsched.referee import check, expect_instance
 from optsched.result import Result, certified
@@ -183,7 +185,7 @@ def replay(
     options |= {"guard": False} if settings.guard is False else {}
     keeper, spent = None, 0.0
     if checkpoint is not None:
-        keeper = Checkpoint(checkpoint, {"instance": instance.sha256, "seed": seed} | options)
+        keeper = Checkpoint(checkpoint, _given(instance) | {"seed": seed} | options)
 
     def result(termination: str) -> Result:
         fallbacks = run.counts.fallbacks
@@ -251,8 +253,11 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
     """
     if history is None:
         return
-    if history.problem != instance.problem or getattr(history, "slot_s", None) != getattr(instance, "slot_s", None):
-        raise OptschedError(f"the history {history.name!r} is not of the same family and slot as {instance.name!r}")
+    if history.problem != instance.problem:
+        raise OptschedError(f"the history {history.name!r} is of {history.problem}, not of {instance.problem}")
+    theirs, ours = (getattr(each, "slot_s", None) for each in (history, instance))
+    if theirs != ours:
+        raise OptschedError(f"the history {history.name!r} has slots of {theirs:g} s, {instance.name!r} of {ours:g} s")
     if not (isinstance(history, WithJobs) and isinstance(instance, WithJobs)):
         raise OptschedError(f"{history.problem} has no jobs: a history tells nothing")
     if history.jobs == instance.jobs:
@@ -263,6 +268,14 @@ def _fitting_history(instance: Instance, history: Instance | None) -> None:
         type(instance).model_validate(own | {"jobs": jobs})
     except ValidationError as error:
         raise OptschedError(f"the jobs of the history {history.name!r} do not fit here: {error.errors()[0]['msg']}") from None
+
+
+def _given(instance: Instance) -> dict[str, object]:
+    """What a checkpoint is of: first what goes wrong, so that a difference in that is not told as one of the instance."""
+    events = events_of(instance) or Events()
+    rest = events.model_copy(update={"estimates": Events().estimates})
+    named = "none" if rest == Events() else hashlib.sha256(rest.model_dump_json().encode()).hexdigest()[:16]
+    return {"estimates": events.estimates, "events": named, "instance": instance.sha256}
 
 
 def _on_day_one(job: dict[str, object]) -> dict[str, object]:

@@ -1,10 +1,13 @@
 """A rolling horizon that keeps room for jobs that have not arrived: capacity has the prices that sampled futures give it.
 
 From the arrivals of past days (given, or seen since the replay began) futures are drawn, hour by hour of the day, and count
-for as many jobs as have come of late (`arrivals.py`). The Lagrangian dual of the known jobs and all futures together, the
-latter at their share, prices every unit of capacity by place and slot; a known job then takes the option that earns most after
-what it pays. Prices are renewed from the last ones with other futures, so that these are averaged over time. Where nobody is
-expected, as also before an hour of the day has been seen, known jobs that can be planned exactly pay nothing.
+for about as many jobs as have come of late (`arrivals.py`). The Lagrangian dual of the known jobs and a future prices every
+unit of capacity by place and slot, and what counts is the mean over futures (K. Talluri, G. van Ryzin, A randomized linear
+programming method for computing network bid prices, Transportation Science 33(2), 1999): of their mean, capacity that lacks in
+every third of them would cost nothing. A known job then takes the option that earns most after what it pays. Prices are renewed
+with other futures, and may count on for hours: a dual has many solutions, and who waits for an hour that is cheap today and
+dear tomorrow waits in vain. Where nobody is expected, as also before an hour of the day has been seen, known jobs that can be
+planned exactly pay nothing.
 """
 
 from __future__ import annotations
@@ -17,30 +20,32 @@ from typing import Generic, TypeVar
 import numpy as np
 from pydantic import NonNegativeInt
 
-from optsched.decomposition.dual import LagrangianSubproblem, solve_dual
+from optsched.decomposition.dual import LagrangianSubproblem
 from optsched.decomposition.restricted_mip import solve_restricted_mip
-from optsched.heuristics.serial_sgs import densest_first, serial_sgs
-from optsched.instances.base import Bools, Data, Floats, I, Ints
+from optsched.heuristics.serial_sgs import densest_first, filled, serial_sgs
+from optsched.instances.base import Data, Floats, I, Ints
 from optsched.problems.ranks import Groups
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.rolling.arrivals import Arrivals, Hour
+from optsched.rolling.arrivals import SPREAD, Arrivals, Hour, hour_and_day, whole_hours
 from optsched.rolling.law import Law
 from optsched.rolling.memory import recalled
 from optsched.rolling.policy import Settings
 from optsched.rolling.reckoning import Experience, as_told, capacity_left, done_in_time, likely_durations, survival_of
+from optsched.rolling.sampled import Futures, levels, mean_prices, variation
 from optsched.rolling.slotted import Slotted, SlottedJob
 from optsched.schedules.base import S
 
-SCENARIOS = 6  # futures at least
+SCENARIOS = 6  # futures, where time is not short
 ENOUGH_DRAWN = 4_000  # jobs of all futures together: more futures only where they have fewer
-ITERATIONS = (200, 60)  # of the dual at most: at first, and from the prices of last time
+ITERATIONS = 60  # of a dual from the prices of last time, at most
 EXACT = 1_250  # options up to which a plan of the known jobs is made exactly,
 GAP, NODES = 0.005, 20  # of an exact plan of the known jobs, of which only the present is carried out
 LASTS_S = 12 * 3600.0  # in which what comes of late is a third of what it was away from what is usual
 STEADY = 0.1  # coefficient of variation of a load that prices speak for
 HASTE = 4  # so many times fewer jobs of futures after every decision that was late
 FEWEST_DRAWN = 100
-STARTS = 200  # a future job's starts are thinned out to about so many a horizon
+ENOUGH_EACH = 1_000  # jobs of one future: fewer that stand for more make it more uncertain than it is
+MISSED = 0.25  # of the first hour at most, for others to be drawn from it
 
 J = TypeVar("J", bound=SlottedJob)
 
@@ -55,11 +60,12 @@ class PriceUse:
         Which part of the prices counts.
     doubt
         How much less where futures hold few jobs at a time: so many times the coefficient of variation of their load is added
-        to 1, by which the share is divided.
+        to 1, by which the share is divided, down to the share of who has no history.
     every_s, iterations
         How often prices are renewed, and the dual's iterations from those of last time; `ITERATIONS` for an hour or more.
     most_drawn
-        Jobs of all futures together: of more, every second or third stands for its like.
+        Jobs of all futures together, the known ones once in each: of more, there are fewer futures, of `ENOUGH_EACH` jobs and
+        more, and in these every second or third job stands for its like.
     """
 
     share: float
@@ -91,8 +97,14 @@ class BidPricing(Generic[I, S, J]):
         Futures that are drawn where they have few jobs.
     put_off
         Of its value, what a start that waits loses while others may come, by the load's coefficient of variation.
+    like_last
+        An hour that no other day tells of is drawn from the last so many that are known, None from all of them.
+    learnt
+        Hours that have to be known for prices to be used as with a history: a day, or the replay's own, at most.
+    averaged_s
+        In which prices of before come to count for a third, 0 if they do not count on.
     without_history, with_history
-        What its prices are used for, where nothing is known of other days and where something is.
+        How its prices are used until so many hours are known, and from then on.
     """
 
     instance: type[I]
@@ -104,6 +116,9 @@ class BidPricing(Generic[I, S, J]):
     forfeit: Callable[[I, TimeIndexedProblem], Floats]
     most_scenarios: int
     put_off: float
+    like_last: int | None
+    learnt: int
+    averaged_s: float
     without_history: PriceUse
     with_history: PriceUse
 
@@ -118,6 +133,7 @@ class Memory(Data):
     prices: tuple[tuple[float, ...], ...] | None
     discount: float | None = None
     expected: bool = True
+    until: int | None = None
     blind: bool = False
     priced_at: int
     first: int
@@ -138,7 +154,7 @@ class BidPricePolicy(Generic[I, S, J]):
         settings.allow("rolling", "history", "replan_s")
         self.pricing, self.settings, past = pricing, settings, settings.past(pricing.instance)
         self.past = None if past is None else pricing.slotted(past)
-        self.use = pricing.without_history if past is None else pricing.with_history
+        self.before = range(0) if self.past is None else whole_hours(self.past)  # of the history
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -148,11 +164,12 @@ class BidPricePolicy(Generic[I, S, J]):
         self.came: list[tuple[int, J]] = []  # since the replay began; what waited then says little about what comes
         self.seen: set[str] = set()
         self.prices: Floats | None = None
-        self.discount = self._counted(None)
         self.expected = False  # whether the prices are also of jobs that have not come
+        self.until: int | None = None  # the slot by which all of them have
         self.blind = True  # whether no hour has been seen yet
         self.priced_at = self.first = 0
-        self.before = range(0)  # whole hours of history
+        self.use = self._use(range(0))
+        self.discount = self._counted(None)
         self.experience = Experience()
         self.reckoned = (False, False)  # whether prices are of a law, and of failures
         self.late = 0
@@ -165,8 +182,10 @@ class BidPricePolicy(Generic[I, S, J]):
         law = self.experience.law(known)
         reckoned = law is not None, self.experience.failures > 0
         every = max(1, round((self.settings.replan_s or self.use.every_s) / known.slot_s))
-        if self.prices is None or known.now >= self.priced_at + every or reckoned != self.reckoned:
-            self._price(snapshot, known, law)
+        anew = reckoned != self.reckoned
+        over = self.expected and self.until is not None and known.now >= self.until
+        if self.prices is None or known.now >= self.priced_at + every or anew or over:
+            self._price(snapshot, known, law, anew)
             self.reckoned = reckoned
         assert self.prices is not None
         prices = self.discount * self.prices[:, known.now - self.priced_at :]
@@ -180,8 +199,10 @@ class BidPricePolicy(Generic[I, S, J]):
         plan = serial_sgs(kept, densest_first(kept))
         if len(kept) <= EXACT:
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
-        chosen = worth[plan] if law is None else as_told(told, priced, worth[plan])
-        return schedule(chosen)
+        chosen = worth[plan]
+        if not self.expected and not self.blind:
+            chosen = filled(program, chosen)  # what is left is for whoever could not pay: nobody else comes
+        return schedule(chosen if law is None else as_told(told, priced, chosen))
 
     def _put_off(self, program: TimeIndexedProblem) -> Floats:
         """What a start later than a job's first at a place loses while others may come, shape (n,).
@@ -216,8 +237,8 @@ class BidPricePolicy(Generic[I, S, J]):
 
     def _open(self, slot_s: float, slots: int) -> None:
         """Arrivals of the history, and room for those of `slots` slots."""
-        day = max(1, round(86400 / slot_s))
-        self.arrivals = Arrivals(max(1, round(3600 / slot_s)), day)
+        hour, day = hour_and_day(slot_s)
+        self.arrivals = Arrivals(hour, day)
         self.stretch = slot_s, slots
         past = self.past
         if past is not None:
@@ -225,7 +246,6 @@ class BidPricePolicy(Generic[I, S, J]):
             self.arrivals.begin(phase + past.horizon)
             for job in past.jobs:
                 self.arrivals.add(phase + job.submitted, job.model_copy(update=self.pricing.resubmit(job, 0)))
-            self.before = range(-(-phase // self.arrivals.block), (phase + past.horizon) // self.arrivals.block)
         self.arrivals.begin(slots)
 
     def _add(self, slot: int, job: J) -> None:
@@ -240,6 +260,7 @@ class BidPricePolicy(Generic[I, S, J]):
             prices=None if self.prices is None else tuple(map(tuple, self.prices.tolist())),
             discount=self.discount,
             expected=self.expected,
+            until=self.until,
             blind=self.blind,
             priced_at=self.priced_at,
             first=self.first,
@@ -261,10 +282,12 @@ class BidPricePolicy(Generic[I, S, J]):
         self.discount = self._counted(None) if kept.discount is None else kept.discount
         self.late, self.experience = kept.late, Experience(kept.ended, kept.cut, kept.failures)
         self.reckoned = kept.reckoned
-        self.expected, self.blind, self.seen = kept.expected, kept.blind, set(kept.seen)
+        self.expected, self.until = kept.expected, kept.until
+        self.blind, self.seen = kept.blind, set(kept.seen)
         self.priced_at, self.first = kept.priced_at, kept.first
         if kept.stretch is not None:
             self._open(*kept.stretch)
+            self.use = self._use(self._own(kept.priced_at, MISSED))
         for slot, job in kept.came:
             self._add(slot, recalled(self.pricing.job, job))
 
@@ -283,78 +306,91 @@ class BidPricePolicy(Generic[I, S, J]):
         chance = done * survival_of(program, rate)
         return replace(program, value=program.value - (1.0 - chance) * pricing.forfeit(snapshot, program))
 
-    def _price(self, snapshot: I, known: Slotted[J], law: Law | None) -> None:
-        """The dual of known jobs and drawn futures, from the last prices."""
+    def _price(self, snapshot: I, known: Slotted[J], law: Law | None, anew: bool) -> None:
+        """The mean duals of known jobs and each drawn future, from the last prices, which count on unless it is all `anew`."""
         arrivals, pricing, now = self.arrivals, self.pricing, known.now
         assert arrivals is not None
-        begun = (arrivals.offset + self.first) // arrivals.block + 1  # whole hours, of which all that came has been seen
-        own = range(begun, (arrivals.offset + now) // arrivals.block)
+        own = self._own(now, MISSED)
         seen = [self.before, own]
-        self.blind = not any(seen)
-        jobs, guessed = list(known.jobs), [True] * len(known.jobs)
+        self.use, self.blind = self._use(own), not any(seen)
+        come = self._futures(known, seen)
+        jobs, count = (*known.jobs, *come.jobs), come.count
+        whole = snapshot.model_copy(update={"jobs": jobs})
+        program = self._program(whole, pricing.options(whole)[0], law, [True] * len(known.jobs) + come.guessed)
+        future = np.array([-1] * len(known.jobs) + come.of, dtype=np.int64)
+        submitted = np.array([job.submitted for job in jobs], dtype=np.int64)
+        drawn, before = future >= 0, self.expected
+        able = np.unique(program.job[program.value > 0])  # others, too late to run, ask for nothing
+        coming = submitted[able[drawn[able]]]
+        self.expected, self.until = bool(len(coming)), now + int(coming.max(initial=0))
+        level, spread = arrivals.level(self.before, self._own(now, 0.0), now + known.horizon)
+        lasts = np.exp(submitted * known.slot_s / -LASTS_S)
+
+        def stands_for(late: Floats | float, later: Floats | float) -> Floats:
+            """So many jobs of a future, if so many come as of late and so many later."""
+            return np.where(drawn, (late * lasts + later * (1.0 - lasts)) * come.every, 1.0)
+
+        varies = variation(program, drawn, stands_for(level, 1.0) / count) if self.use.doubt else None
+        self.discount = self._counted(varies)
+        late, later = levels(level, spread, count, self.rng), levels(1.0, SPREAD, count, self.rng)
+        times = stands_for(late[future], later[future])
+        weighed = replace(program, value=program.value * times[program.job], demand=program.demand * times)
+        start = None if self.prices is None else self.prices[:, now - self.priced_at :]
+        passed_s = (now - self.priced_at) * known.slot_s
+        again = max(self.use.iterations, min(ITERATIONS, round(ITERATIONS * passed_s / 3600)))
+        found = mean_prices(weighed, future, count, again, start)
+        still = before and self.expected and not anew and pricing.averaged_s > 0
+        counts = math.exp(-passed_s / pricing.averaged_s) if still else 0.0
+        self.prices = found if start is None else (1.0 - counts) * found + counts * start
+        self.priced_at = now
+
+    def _futures(self, known: Slotted[J], seen: list[range]) -> Futures[J]:
+        """Who may come; of many, whole futures are left out first, then every second or third job."""
+        arrivals, now = self.arrivals, known.now
+        assert arrivals is not None
         first, last = now + 1, now + known.horizon - 1
         drawn: list[list[Hour[J]]] = []
         count = 0
-        while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < pricing.most_scenarios):
-            drawn.append(arrivals.future(seen, first, last, self.rng))
+        while len(drawn) < SCENARIOS or (count < ENOUGH_DRAWN and len(drawn) < self.pricing.most_scenarios):
+            drawn.append(arrivals.future(seen, first, last, self.pricing.like_last, self.rng))
             count += sum(len(came) for *_, came in drawn[-1])
-        every = max(1, -(-count // max(FEWEST_DRAWN, self.use.most_drawn // HASTE**self.late)))
-        for k, future in enumerate(drawn):
-            passed = -(k * every // len(drawn))  # not the first of each
-            for begins, elsewhere, came in future:
+        most, mean = max(FEWEST_DRAWN, self.use.most_drawn // HASTE**self.late), count // len(drawn)
+        drawn = drawn[: max(1, most // max(1, len(known.jobs) + min(mean, ENOUGH_EACH)))]
+        every = max(1, -(-mean * len(drawn) // most))
+        shift = int(self.rng.integers(every))
+        jobs, guessed, of = list[J](), list[bool](), list[int]()
+        for k, hours in enumerate(drawn):
+            passed = -shift - k * every // len(drawn)  # not the first of each
+            for begins, elsewhere, came in hours:
                 thinned, passed = came[-passed % every :: every], passed + len(came)
                 for after, job in thinned:
                     if first <= begins + after <= last:
-                        update = pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
+                        update = self.pricing.resubmit(job, begins + after - now) | {"id": f"future {k}.{len(jobs)}"}
                         jobs.append(job.model_copy(update=update))
                         guessed.append(not elsewhere)  # of other days the truth is known
-        whole = snapshot.model_copy(update={"jobs": tuple(jobs)})
-        program = self._program(whole, pricing.options(whole)[0], law, guessed)
-        drawn_jobs = np.arange(len(jobs)) >= len(known.jobs)
-        self.expected = bool(drawn_jobs[program.job[program.value > 0]].any())  # others, too late to run, ask for nothing
-        level = arrivals.level(self.before, own, now + known.horizon)
-        ahead_s = np.array([job.submitted for job in jobs]) * known.slot_s
-        faded = 1.0 + (level - 1.0) * np.exp(ahead_s / -LASTS_S)
-        share = np.where(drawn_jobs, faded * every / len(drawn), 1.0)
-        self.discount = self._counted(_variation(program, drawn_jobs, share) if self.use.doubt else None)
-        thin = _thinned(program, drawn_jobs)
-        weighed = replace(program, value=program.value * share[program.job], demand=program.demand * share).where(thin)
-        start = None if self.prices is None else self.prices[:, now - self.priced_at :]
-        hours = (now - self.priced_at) * known.slot_s / 3600
-        again = max(self.use.iterations, min(ITERATIONS[1], round(ITERATIONS[1] * hours)))
-        self.prices = solve_dual(weighed, iterations=ITERATIONS[0] if start is None else again, start=start).prices
-        self.priced_at = now
+                        of.append(k)
+        return Futures(jobs, guessed, of, len(drawn), every)
+
+    def _own(self, now: int, missed: float) -> range:
+        """Hours of the present stretch before a slot; of the first no more was missed than that.
+
+        Who waits in the very first slot may have come at any time.
+        """
+        arrivals = self.arrivals
+        assert arrivals is not None
+        hour, passed = divmod(arrivals.offset + self.first, arrivals.block)
+        return range(hour + (passed + 1 > missed * arrivals.block), (arrivals.offset + now) // arrivals.block)
+
+    def _use(self, own: range) -> PriceUse:
+        """By how many hours are known, of a history or of the present stretch: as many as that has are enough."""
+        enough = self.pricing.learnt
+        if self.arrivals is not None:
+            enough = min(enough, self.arrivals.blocks_a_day, max(1, self.arrivals.whole))
+        return self.pricing.with_history if len(self.before) + len(own) >= enough else self.pricing.without_history
 
     def _counted(self, variation: float | None) -> float:
         """The share of prices that counts, by how much the load of the futures varies; None where that is not known."""
-        use = self.use
+        use, least = self.use, self.pricing.without_history.share
         if not use.doubt:
             return use.share
-        return self.pricing.without_history.share if variation is None else use.share / (1.0 + use.doubt * variation)
-
-
-def _variation(program: TimeIndexedProblem, drawn: Bools, share: Floats) -> float | None:
-    """Of the load of all places its coefficient of variation, the mean over slots, by load; None where nobody comes.
-
-    As if jobs came independently of each other (a compound Poisson process) and started at once.
-
-    Parameters
-    ----------
-    program
-        Known and drawn jobs.
-    drawn
-        Which jobs come, shape (J,).
-    share
-        How many jobs of one future each drawn one stands for, shape (J,).
-    """
-    first = np.flatnonzero(drawn[program.job] & (np.diff(program.job, prepend=-1) != 0))
-    mean = replace(program, demand=program.demand * share).load(first).sum(axis=0)
-    variance = replace(program, demand=program.demand**2 * share).load(first).sum(axis=0)
-    return float(np.sqrt(variance).sum() / mean.sum()) if mean.sum() > 0 else None
-
-
-def _thinned(program: TimeIndexedProblem, drawn: Bools) -> Bools:
-    """Options to keep: of value, and for drawn jobs only every so manieth start and the first at each place."""
-    every = max(1, program.capacity.shape[1] // STARTS)
-    first = np.diff(program.pair, prepend=-1) != 0
-    return np.asarray((program.value > 0) & (~drawn[program.job] | first | (program.start % every == 0)))
+        return least if variation is None else max(least, use.share / (1.0 + use.doubt * variation))

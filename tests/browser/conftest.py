@@ -51,6 +51,11 @@ class Page:
     def text(self, css: str) -> str:
         return str(self.first(css).text)
 
+    def unfold(self, css: str) -> None:
+        """Open a fold and wait for its rows: a browser tells a page of the fold a little later."""
+        self.first(f"{css} summary").click()
+        self.until(f"document.querySelector('{css} tbody tr') !== null")
+
     def keys(self, css: str, *keys: str) -> None:
         self.first(css).send_keys(*keys)
 

@@ -107,7 +107,7 @@ def test_what_files_say_stays_text(page: Page, written: Written) -> None:
     instance, result = evening()
     page.open(written([result], [instance], [HOSTILE]))
     assert page.run("return [...document.querySelectorAll('.plot text')].some((t) => t.textContent.includes('</script>'))")
-    page.first("details.jobs summary").click()
+    page.unfold("details.jobs")
     assert HOSTILE in page.text("details.jobs")
     assert page.run("return window.pwned") is None
     assert page.run("return document.querySelectorAll('main b img, main img').length") == 0
@@ -259,7 +259,7 @@ def test_ten_thousand_jobs(page: Page, written: Written) -> None:
     row = len(starts) // 2
     job, jobs = starts[row], {job.id: job for job in instance.jobs}
     page.shot("ten-thousand")
-    page.first("details.jobs summary").click()
+    page.unfold("details.jobs")
     assert "10,000" in page.text("details.jobs summary")
     page.keys("details.jobs input", job.job)
     found = next(link for link in page.all("details.jobs .link") if link.text == job.job)

@@ -178,7 +178,16 @@ def test_refusals_are_one_line(examples: Path, tmp_path: Path, name: str, words:
 
 
 def test_a_history_of_another_family_is_refused(examples: Path) -> None:
-    one_line(run("replay", examples / "deferrable-small.json", "--history", examples / "geo-small.json"))
+    said = one_line(run("replay", examples / "deferrable-small.json", "--history", examples / "geo-small.json"))
+    assert "is of geo, not of deferrable" in said
+
+
+def test_a_history_with_other_slots_is_refused(examples: Path, tmp_path: Path) -> None:
+    past = tmp_path / "past.json"
+    optsched.load(examples / "deferrable-small.json").model_copy(update={"slot_s": 420.0}).save(past)
+    said = one_line(run("replay", examples / "deferrable-small.json", "--history", past))
+    assert "has slots of 420 s" in said
+    assert "of 300 s" in said
 
 
 def test_the_result_is_a_history_that_the_referee_knows(examples: Path, tmp_path: Path) -> None:

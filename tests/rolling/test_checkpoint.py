@@ -17,6 +17,7 @@ import pytest
 
 import optsched
 import optsched.rolling.run as run_module
+from optsched.instances.events import Events, Outage, disturbed
 from optsched.instances.generators import osdec
 from optsched.registry import family as family_named
 from optsched.rl.trained import file_of
@@ -300,6 +301,30 @@ def test_the_header_is_read_before_the_state(examples: Path, finished: Path, tmp
     words = ["replay", examples / "armida.json", "--policy", "edf", "--checkpoint", tmp_path, "--resume"]
     assert "state.json" in one_line(run(*words))
     assert "header.json: seed: the checkpoint was made with 0, this is 1" in one_line(run(*words, "--seed", "1"))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (Events(estimates="noisy:0.3"), 'estimates: the checkpoint was made with "noisy:0.3", this is "true"'),
+        (Events(outages=(Outage(place="n1", kind="fails", at_s=1e5),)), "events: the checkpoint was made with "),
+    ],
+)
+def test_what_goes_wrong_is_told_by_its_own_name(events: Events, said: str, examples: Path, tmp_path: Path) -> None:
+    """Not as another instance; what an older version has not said is in the instance's hash."""
+    plain = optsched.load(examples / FILES["allocation"])
+    place = plain.nodes[0].id  # type: ignore[attr-defined]
+    outages = tuple(outage.model_copy(update={"place": place}) for outage in events.outages)
+    instance = disturbed(plain, events.model_copy(update={"outages": outages}))
+    whole = replay(instance, "edf", checkpoint=tmp_path)
+    with pytest.raises(optsched.InputError, match=said):
+        replay(plain, "edf", checkpoint=tmp_path, resume=True)
+    header = json.loads((tmp_path / "header.json").read_text())
+    for older in (header, {name: value for name, value in header.items() if name not in ("estimates", "events")}):
+        (tmp_path / "state.json").unlink(missing_ok=True)  # it holds for one header only
+        (tmp_path / "header.json").write_text(json.dumps(older))
+        again = replay(instance, "edf", checkpoint=tmp_path, resume=True)
+        assert again.schedule == whole.schedule
 
 
 def test_files_of_two_checkpoints_do_not_mix(examples: Path, finished: Path, tmp_path: Path) -> None:

@@ -58,8 +58,11 @@ PRICING = BidPricing(
     forfeit=forfeit,
     most_scenarios=20,
     put_off=0.0,
+    learnt=6,
+    like_last=3,  # a morning's rush is nothing like the night before it
+    averaged_s=0.0,  # no better, and behind when many come at once
     without_history=PriceUse(share=0.5),  # most jobs are worth the same per core and slot: full prices would turn all away
-    # nine tenths of the prices for 18,000 jobs in two days, a third to a half for 200
+    # nine tenths of the prices for 18,000 jobs in two days, half for 200
     with_history=PriceUse(share=1.0, doubt=3.0, every_s=900.0, iterations=20, most_drawn=10_000),
 )
 # a dispatch rule looks at the present slot only: it is asked again in the next one

@@ -67,6 +67,9 @@ PRICING = BidPricing(
     forfeit=forfeit,
     most_scenarios=6,  # more were no better
     put_off=0.4,
+    learnt=24,
+    like_last=None,  # jobs wait for the night: of the last three hours is worse
+    averaged_s=2 * 3600.0,
     without_history=PriceUse(share=0.95),  # prices of few samples are too sure: where capacity would idle, take the job
     with_history=PriceUse(share=0.97),
 )
