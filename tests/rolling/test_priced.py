@@ -466,9 +466,10 @@ def test_a_memory_of_before_is_read() -> None:
     assert informed.discount == PRICING.without_history.share  # what counted then
 
 
-@pytest.mark.parametrize("late", [1, 3, 5])
-def test_fewer_futures_ask_for_as_much_all_day(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However few jobs stand for all, no part of the day has more than its share (the work of ten draws, by half of it)."""
+@pytest.mark.parametrize(("late", "fewest", "draws"), [(1, 100, 10), (3, 100, 10), (5, 20, 40)])
+def test_fewer_futures_ask_for_as_much_all_day(late: int, fewest: int, draws: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few jobs stand for all, no part of the day has more than its share (the work of some draws, by half of it)."""
+    monkeypatch.setattr(priced, "FEWEST_DRAWN", fewest)
     past, coming = osdec(seed=1), osdec(seed=2)
     snapshot = coming.model_copy(update={"jobs": tuple(job for job in coming.jobs if job.submitted == 0)})
     half, asked = coming.horizon // 2, dict[int, Any]()
@@ -483,7 +484,7 @@ def test_fewer_futures_ask_for_as_much_all_day(late: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(priced, "mean_prices", weigh)
     for count in (0, late):
         asked[count] = np.zeros(2)
-        for seed in range(10):
+        for seed in range(draws):
             policy = priced.BidPricePolicy(PRICING, Settings(history=past))
             policy.reset(seed)
             policy.late = count
