@@ -23,6 +23,7 @@ from optsched.rolling.vcc.agents import AgentPolicy
 from optsched.rolling.vcc.beside import Beside
 from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
 from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
+from optsched.rolling.vcc.past import LUMPS, NOTHING, Lump
 from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.rolling.vcc.surprises import Surprises
 from optsched.schedules.vcc import VccSchedule
@@ -78,7 +79,7 @@ def one_future(instance: VccInstance, slots: int, *jobs: tuple[float, int, int])
     work = np.zeros((1, slots, len(DURATIONS)))
     for ncu, duration, slot in jobs:
         work[0, slot, duration] += ncu
-    return Futures(np.ones(1), work, instance.carbon[None, :slots])
+    return Futures(np.ones(1), np.ones(1), work, instance.carbon[None, :slots])
 
 
 def test_what_is_foreseen_by_hand() -> None:
@@ -94,7 +95,7 @@ def test_what_is_foreseen_by_hand() -> None:
     alone, joined = one_future(instance, 3), one_future(instance, 3, (1.0, 1, 1))
     assert foreseen(side, instance, alone, [whole, held, twice])[:, 0, 0] == pytest.approx([2.0, 0.2, 0.2])
     assert foreseen(side, instance, joined, [whole, held, twice])[:, 0, 0] == pytest.approx([2.1, 0.3, 0.3])
-    both = Futures(np.full(2, 0.5), np.concatenate([alone.work, joined.work]), alone.carbon)
+    both = Futures(np.full(2, 0.5), np.full(2, 0.5), np.concatenate([alone.work, joined.work]), alone.carbon)
     assert foreseen(side, instance, both, [held])[:, :, 0] == pytest.approx(np.array([[0.2, 0.3]]))
     dirty = replace(alone, carbon=np.array([[1.0, 0.1, 0.1], [1.0, 1.5, 0.2]]))
     told = foreseen(side, instance, dirty, [whole, held, twice])[:, 0]
@@ -210,17 +211,32 @@ def test_what_is_saved_outweighs_what_may_be_lost(sure: float, cap: float, monke
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-@pytest.mark.parametrize(("penalty", "cap"), [(0.0, 0.0), (0.4, RULE), (1.0, RULE)])
-def test_what_might_be_lacking_is_not_risked(penalty: float, cap: float) -> None:
-    """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait."""
-    account = Account()
+@pytest.mark.parametrize(("penalty", "seen", "cap"), [(0.0, 1, 0.0), (0.4, 0, 0.0), (0.4, 1, RULE)])
+def test_what_might_be_lacking_is_not_risked(penalty: float, seen: float, cap: float) -> None:
+    """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait.
+
+    Of what is only believed a little may be risked.
+    """
+    lumps = tuple(lump._replace(seen=seen * lump.likely) for lump in LUMPS)
+    account = Account(past=replace(NOTHING, lumps=lumps))
     snapshot = dearer_at_first().model_copy(update={"daily_penalty_per_ncu_h": penalty})
     account.observe(snapshot)
     assert account.cheapest(snapshot, 0.0) == cap
 
 
+@pytest.mark.parametrize(("penalty", "waits"), [(40.0, True), (640.0, False)])
+def test_a_little_is_risked_and_not_much(penalty: float, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lump once in 10,000 days would cost twice as much as is left, or thirty times; half of that is to be saved."""
+    monkeypatch.setattr("optsched.rolling.vcc.account.EARLY", ((1.0, 1.0),))
+    account = Account(past=replace(NOTHING, lumps=(Lump(3.0, 1e-4),)))
+    fields = {"carbon_kg_per_kwh": (1.0, 0.1, 0.1, 0.1), "daily_penalty_per_ncu_h": penalty, "daily_fraction": 1.0}
+    snapshot = dearer_at_first().model_copy(update=fields)
+    account.observe(snapshot)
+    assert (account.cheapest(snapshot, 0.0) < RULE) == waits
+
+
 def test_futures_add_up() -> None:
-    """Six past days and four lumps at three moments, all likely together; whoever submits now has come already."""
+    """Six past days and four lumps at three moments of today or tomorrow, in all certain; who submits now has come already."""
     simulator, account = VccSimulator(vcc(days=8, jobs=400, load=0.1, seed=SEEDS[0])), Account()
     for _ in range(6 * 24 + 10):
         snapshot = simulator.snapshot()
@@ -228,14 +244,23 @@ def test_futures_add_up() -> None:
         account.observe(snapshot)
         simulator.apply(VccSchedule(cap=(RULE,), starts=()))
     found = account._futures(snapshot, 48)
-    assert found.work.shape == (6 + 4 * 3, 48, len(DURATIONS))
+    assert found.work.shape == (6 + 4 * 3 + 4 * 3, 48, len(DURATIONS))
     assert found.weight.sum() == pytest.approx(1.0)
+    assert (found.seen[:6] == found.weight[:6]).all()
+    assert not found.seen[6:].any()  # nobody has told of a lump
     assert not found.work[:, 0].any()
     left = 24 - snapshot.now % 24
     assert (found.work[:6, left:] == found.work[0, left:]).all()  # other days only until midnight
     usual = found.work[0, 24:48].sum(axis=0) @ DURATIONS
-    more = found.work[-1].sum(axis=0) @ DURATIONS - 2 * usual  # of two days, the largest lump
-    assert 2.0 < more / usual < 3.1
+    for largest in found.work[17], found.work[-1]:
+        more = largest.sum(axis=0) @ DURATIONS - 2 * usual  # of two days
+        assert 2.0 < more / usual < 3.1
+    came = [np.flatnonzero((lump - found.work[0])[left:].any(axis=1)) for lump in found.work[18:21]]
+    assert [hour.tolist() for hour in came] == [[0], [12], [23]]  # from midnight on: tomorrow's smallest
+    rates = np.array([likely for _, likely, _ in LUMPS])
+    today = rates.sum() * (left - 1) / 24
+    assert found.weight[6:18].sum() == pytest.approx(today)
+    assert found.weight[18:].sum() == pytest.approx((1 - today) * rates.sum())
 
 
 def test_a_lump_may_come_after_midnight() -> None:

@@ -7,10 +7,13 @@ what is believed of carbon may be off as it was at these hours of each past day 
 Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
 cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
 they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
-lost is lost, up to there.
+lost is lost, up to there. What has been seen counts by its probability there, what is only believed by what is at stake: to who
+has w left until the rule's cost a saving s and a loss l are worth the second order of log(w + s - l), s - l^2 / 2w.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,12 +24,12 @@ from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside, surprises
 from optsched.rolling.vcc.beside import Beside, Waiting
 from optsched.rolling.vcc.lanes import Futures, Mode, Plan, by_duration, foreseen
-from optsched.rolling.vcc.past import NOTHING, Past, usual_day
+from optsched.rolling.vcc.past import NOTHING, Lump, Past, usual_day
 from optsched.rolling.vcc.surprises import DAYS, Surprises
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
-RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on
+RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on, by what has been seen alone
 SURE = 3.0  # times what a plan loses in the futures in which it does it saves in the others: how likely they are is a guess
 BEHIND = 0.02  # of what the rule alone will have spent: whoever is further behind it stays with it
 EARLY = ((1.0, 0.5), (2.0, 0.25), (4.0, 0.25))  # times what the hours so far have asked for, and how likely, on the first day
@@ -91,11 +94,13 @@ class Account:
         dearer = costs > np.maximum(costs[0], alone) * (1 + ROUNDING)  # than cap 1 from now on, and the rule alone
         mean, rule = costs @ futures.weight, float(alone @ futures.weight)
         saved = (each[0] - each) * futures.weight[:, None]
+        gained, lost = mean[0] - mean, np.maximum(0.0, costs - np.maximum(costs[0], alone))
+        at_stake = 2 * (rule - self.own.spent) * gained < np.square(lost) @ futures.weight
         unsure = np.maximum(0.0, saved).sum(axis=(1, 2)) < SURE * np.maximum(0.0, -saved).sum(axis=(1, 2))
-        refused = unsure | (dearer @ futures.weight > RISK) | (mean - rule > BEHIND * rule)
-        mean = np.where(refused, np.inf, mean)
-        best = int(np.argmin(mean))
-        return RULE if np.isinf(mean[best]) else plans[best].cap
+        refused = unsure | at_stake | (dearer @ futures.seen > RISK) | (mean - rule > BEHIND * rule)
+        gained = np.where(refused, 0.0, gained)
+        best = int(np.argmax(gained))
+        return plans[best].cap if gained[best] > ROUNDING * rule else RULE
 
     def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
         """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs.
@@ -114,17 +119,27 @@ class Account:
             later, today = usual[ahead % day], (np.arange(slots) < left)[:, None]
             drawn = np.array([np.where(today, hours[ahead % day], later) for hours in past])
             weight = np.full(len(past), 1 / len(past))
-        until = min(slots, max(left, 2))  # what waits until the next day may meet a lump there
-        moments = sorted({1, (1 + until) // 2, until - 1} & set(range(1, until)))
-        known = self.past.lumps
-        lumps = [(size, moment, rate * (until - 1) / day / len(moments)) for size, rate in known for moment in moments]
+        seen, lumps = weight, self._lumps(slots, left, day)
         if lumps:
-            sizes, when, rates = np.array(lumps).T
+            when, which = zip(*lumps, strict=True)
+            sizes, rates, came = np.array(which).T
             more = np.repeat(usual[None, ahead % day], len(lumps), axis=0)
-            more[np.arange(len(lumps)), when.astype(np.int64)] += sizes[:, None] * usual.sum(axis=0)
-            drawn, weight = np.concatenate([drawn, more]), np.concatenate([weight * (1 - rates.sum()), rates])
+            more[np.arange(len(lumps)), when] += sizes[:, None] * usual.sum(axis=0)
+            weight = weight * (1 - rates.sum())
+            drawn = np.concatenate([drawn, more])
+            weight, seen = np.concatenate([weight, rates]), np.concatenate([weight, came])
         drawn[:, 0] = 0.0
-        return Futures(weight, drawn, self.carbon.possible(snapshot, slots))
+        return Futures(weight, seen, drawn, self.carbon.possible(snapshot, slots))
+
+    def _lumps(self, slots: int, left: int, day: int) -> list[tuple[int, Lump]]:
+        """One comes in the rest of today, or else tomorrow: slots at the beginning, in the middle and at the end of each."""
+        found, none = list[tuple[int, Lump]](), 1.0
+        for first, end in pairwise((1, min(slots, left), min(slots, left + day))):
+            moments = sorted({first, (first + end) // 2, end - 1} & set(range(first, end)))
+            share = none * (end - first) / day / max(1, len(moments))
+            found += [(moment, lump.rarer(share)) for lump in self.past.lumps for moment in moments]
+            none = 1.0 - sum(lump.likely for _, lump in found)
+        return found
 
     def kept(self) -> Kept:
         """All of it."""

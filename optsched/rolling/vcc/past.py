@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,20 @@ from optsched.instances.vcc import VccInstance
 from optsched.rolling.vcc.beside import Waiting
 from optsched.rolling.vcc.lanes import DURATIONS, by_duration
 
-LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
+
+class Lump(NamedTuple):
+    """Jobs that come at once: their size, of a usual day's work, how likely they are, and what of that has been seen."""
+
+    size: float
+    likely: float
+    seen: float = 0.0
+
+    def rarer(self, share: float) -> Lump:
+        """In so much of the time."""
+        return Lump(self.size, self.likely * share, self.seen * share)
+
+
+LUMPS = (Lump(0.5, 1 / 7), Lump(1.0, 1 / 14), Lump(2.0, 1 / 21), Lump(3.0, 1 / 42))  # on a day
 BELIEVED = 2.0  # days of a history count as much as that: about half a lump, which is Jeffreys' prior of a rate
 
 
@@ -29,13 +43,13 @@ class Past:
     asked
         NCU-hours that each day's slots submit.
     lumps
-        Their size, of a usual day's work, and how likely they are on a day.
+        On a day.
     """
 
     day: int
     work: tuple[Floats, ...]
     asked: tuple[tuple[float, ...], ...]
-    lumps: tuple[tuple[float, float], ...]
+    lumps: tuple[Lump, ...]
 
     @classmethod
     def of(cls, instance: VccInstance) -> Past:
@@ -67,13 +81,14 @@ def usual_day(days: Sequence[Floats]) -> Floats:
     return sorted(days, key=lambda hours: float((hours @ DURATIONS).sum()))[(len(days) - 1) // 2]
 
 
-def _lumps(days: Sequence[Floats]) -> tuple[tuple[float, float], ...]:
-    """How likely they are after so many days: as believed before, drawn towards what came on top of what is usual then."""
+def _lumps(days: Sequence[Floats]) -> tuple[Lump, ...]:
+    """Those of a day after so many: as believed before, drawn towards what came on top of what is usual then."""
     usual = usual_day(days) @ DURATIONS
     if not usual.any():
         return LUMPS
     largest = [float((hours @ DURATIONS - usual).max()) for hours in days]
-    sizes, rates = np.array(LUMPS).T
+    sizes, rates, _ = np.array(LUMPS).T
     came = np.histogram(largest, [*(sizes * float(usual.sum())), np.inf])[0]
-    likely = (BELIEVED * rates + came) / (BELIEVED + len(days))
-    return tuple(zip(sizes.tolist(), likely.tolist(), strict=True))
+    count = BELIEVED + len(days)
+    likely, seen = (BELIEVED * rates + came) / count, came / count
+    return tuple(map(Lump, sizes.tolist(), likely.tolist(), seen.tolist()))
