@@ -254,6 +254,8 @@ def laid_over(
         events, where = Events.load(events), str(events)
     elif isinstance(events, Mapping):
         events = validated(Events, dict(events), where)
+    elif events is None:
+        where = instance.name
     if estimates is not None:
         sigma_of(estimates)
         events = (events or events_of(instance) or Events()).model_copy(update={"estimates": estimates})

@@ -65,7 +65,7 @@ def test_several_seeds_and_a_law(folder: Path) -> None:
         (["--events", "back.json"], "is 5, not after at_s = 7"),
         (["--estimates", "guess"], "estimates are true, user or noisy:0.3, got 'guess'"),
         (["--estimates", "noisy:-1"], "noisy takes a number from 0 to 3"),
-        (["--estimates", "user"], "has no `estimate` of its user"),
+        (["--estimates", "user"], "error: masac-J20-load1-s1: estimates: job"),
         (["--events", "e.json", "--policy", "greedy", "-o", "e.json"], "is a file that is read here"),
     ],
 )
