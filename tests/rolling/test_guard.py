@@ -23,7 +23,7 @@ from optsched.rolling.vcc.agents import AgentPolicy
 from optsched.rolling.vcc.beside import Beside
 from optsched.rolling.vcc.guard import FIRST_H, GuardedAgent
 from optsched.rolling.vcc.lanes import DURATIONS, Futures, Mode, Plan, by_duration, foreseen
-from optsched.rolling.vcc.past import LUMPS, NOTHING, Lump
+from optsched.rolling.vcc.past import LUMPS, NOTHING
 from optsched.rolling.vcc.simulator import VccSimulator
 from optsched.rolling.vcc.surprises import Surprises
 from optsched.schedules.vcc import VccSchedule
@@ -202,23 +202,29 @@ def test_who_waits_may_wait_for_hours(holds: tuple[int, ...], cap: float, monkey
 
 @pytest.mark.parametrize(("sure", "cap"), [(1.0, 0.0), (1e3, RULE)])
 def test_what_is_saved_outweighs_what_may_be_lost(sure: float, cap: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting saves in most futures, and loses in those with a lump, however unlikely they are."""
+    """Waiting saves in most futures, and loses in those with a lump, however unlikely they are.
+
+    Once is enough where past days had none.
+    """
     monkeypatch.setattr("optsched.rolling.vcc.account.RISK", 1.0)
     monkeypatch.setattr("optsched.rolling.vcc.account.SURE", sure)
     account = Account()
     snapshot = dearer_at_first().model_copy(update={"daily_penalty_per_ncu_h": 0.4})
     account.observe(snapshot)
     assert account.cheapest(snapshot, 0.0) == cap
+    account.past = replace(NOTHING, lumpy=False)
+    assert account.cheapest(snapshot, 0.0) == 0.0
 
 
-@pytest.mark.parametrize(("penalty", "seen", "cap"), [(0.0, 1, 0.0), (0.4, 0, 0.0), (0.4, 1, RULE)])
-def test_what_might_be_lacking_is_not_risked(penalty: float, seen: float, cap: float) -> None:
+@pytest.mark.parametrize(
+    ("penalty", "lumpy", "cap"), [(0.0, True, 0.0), (0.4, None, 0.0), (0.4, True, RULE), (1.2, None, RULE)]
+)
+def test_what_might_be_lacking_is_not_risked(penalty: float, lumpy: bool | None, cap: float) -> None:
     """A lump of jobs late in the day asks for more caps than are left after an hour without; where that is free, wait.
 
-    Of what is only believed a little may be risked.
+    Where nobody has seen a lump yet a little may be risked.
     """
-    lumps = tuple(lump._replace(seen=seen * lump.likely) for lump in LUMPS)
-    account = Account(past=replace(NOTHING, lumps=lumps))
+    account = Account(past=replace(NOTHING, lumpy=lumpy))
     snapshot = dearer_at_first().model_copy(update={"daily_penalty_per_ncu_h": penalty})
     account.observe(snapshot)
     assert account.cheapest(snapshot, 0.0) == cap
@@ -228,7 +234,7 @@ def test_what_might_be_lacking_is_not_risked(penalty: float, seen: float, cap: f
 def test_a_little_is_risked_and_not_much(penalty: float, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lump once in 10,000 days would cost twice as much as is left, or thirty times; half of that is to be saved."""
     monkeypatch.setattr("optsched.rolling.vcc.account.EARLY", ((1.0, 1.0),))
-    account = Account(past=replace(NOTHING, lumps=(Lump(3.0, 1e-4),)))
+    account = Account(past=replace(NOTHING, lumps=((3.0, 1e-4),)))
     fields = {"carbon_kg_per_kwh": (1.0, 0.1, 0.1, 0.1), "daily_penalty_per_ncu_h": penalty, "daily_fraction": 1.0}
     snapshot = dearer_at_first().model_copy(update=fields)
     account.observe(snapshot)
@@ -247,7 +253,9 @@ def test_futures_add_up() -> None:
     assert found.work.shape == (6 + 4 * 3 + 4 * 3, 48, len(DURATIONS))
     assert found.weight.sum() == pytest.approx(1.0)
     assert (found.seen[:6] == found.weight[:6]).all()
-    assert not found.seen[6:].any()  # nobody has told of a lump
+    assert not found.seen[6:].any()
+    told = Account(account.kept(), replace(NOTHING, lumpy=True))._futures(snapshot, 48)
+    assert (told.seen == found.weight).all()  # who has had a lump believes in others
     assert not found.work[:, 0].any()
     left = 24 - snapshot.now % 24
     assert (found.work[:6, left:] == found.work[0, left:]).all()  # other days only until midnight
@@ -257,7 +265,7 @@ def test_futures_add_up() -> None:
         assert 2.0 < more / usual < 3.1
     came = [np.flatnonzero((lump - found.work[0])[left:].any(axis=1)) for lump in found.work[18:21]]
     assert [hour.tolist() for hour in came] == [[0], [12], [23]]  # from midnight on: tomorrow's smallest
-    rates = np.array([likely for _, likely, _ in LUMPS])
+    rates = np.array([likely for _, likely in LUMPS])
     today = rates.sum() * (left - 1) / 24
     assert found.weight[6:18].sum() == pytest.approx(today)
     assert found.weight[18:].sum() == pytest.approx((1 - today) * rates.sum())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import optsched
@@ -36,17 +35,18 @@ def test_whole_days_by_hand() -> None:
     """Days of 4 and 9 NCU-hours, and an hour of a third, which is none; the second has a lump of 1.5 usual days."""
     past = Past.of(past_days(49, {1: 1.0, 5: 3.0, 25: 3.0, 30: 6.0, 48: 5.0}))
     assert [sum(day) for day in past.asked] == [4.0, 9.0]
-    seen = {1.0: 1 / (BELIEVED + 2)}
-    for (size, rate, _), lump in zip(LUMPS, past.lumps, strict=True):
-        assert lump.seen == pytest.approx(seen.get(size, 0.0))
-        assert lump == pytest.approx((size, BELIEVED * rate / (BELIEVED + 2) + lump.seen, lump.seen))
+    rates = dict(past.lumps)
+    assert rates[1.0] == pytest.approx((BELIEVED / 14 + 1) / (BELIEVED + 2))
+    for size, rate in LUMPS[0], LUMPS[2], LUMPS[3]:
+        assert rates[size] == pytest.approx(BELIEVED * rate / (BELIEVED + 2))
+    assert past.lumpy
 
 
 def test_what_comes_every_night_is_no_lump() -> None:
     """Fourteen nights with most of the day's work; and where the usual day is empty nobody knows what a lump is."""
     nights = Past.of(past_days(14 * 24, {24 * day + t: ncu for day in range(14) for t, ncu in ((0, 6.0), (9, 4.0))}))
-    believed = [(size, BELIEVED * rate / (BELIEVED + 14), 0.0) for size, rate, _ in LUMPS]
-    assert np.array(nights.lumps) == pytest.approx(np.array(believed))
+    assert dict(nights.lumps) == pytest.approx({size: BELIEVED * rate / (BELIEVED + 14) for size, rate in LUMPS})
+    assert nights.lumpy is False
     assert Past.of(past_days(14 * 24, {24 * day: 6.0 for day in range(6)})).lumps == LUMPS
 
 

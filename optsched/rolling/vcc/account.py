@@ -7,8 +7,9 @@ what is believed of carbon may be off as it was at these hours of each past day 
 Plans are played out under all of them (`lanes.py`): the cap that is wanted for some slots, the median rule (`threshold`) or
 cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
 they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
-lost is lost, up to there. What has been seen counts by its probability there, what is only believed by what is at stake: to who
-has w left until the rule's cost a saving s and a loss l are worth the second order of log(w + s - l), s - l^2 / 2w.
+lost is lost, up to there. Lumps count by their probability there only where a history has shown that they come, and always by
+what is at stake: to who has w left until the rule's cost a saving s and a loss l are worth the second order of log(w + s - l),
+s - l^2 / 2w. After a history of days without them that alone decides.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from optsched.rl.vcc.action import cap_of
 from optsched.rolling.vcc import beside, surprises
 from optsched.rolling.vcc.beside import Beside, Waiting
 from optsched.rolling.vcc.lanes import Futures, Mode, Plan, by_duration, foreseen
-from optsched.rolling.vcc.past import NOTHING, Lump, Past, usual_day
+from optsched.rolling.vcc.past import NOTHING, Past, usual_day
 from optsched.rolling.vcc.surprises import DAYS, Surprises
 
 RULE = 1.0  # its cap
 AHEAD_DAYS = 2  # that a plan is played out
-RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on, by what has been seen alone
-SURE = 3.0  # times what a plan loses in the futures in which it does it saves in the others: how likely they are is a guess
+RISK = 0.01  # the probability with which a plan may cost more than cap 1 from now on, by what has been seen
+SURE = 3.0  # times what a plan loses in some futures it saves in the others: how likely lumps are is a guess
 BEHIND = 0.02  # of what the rule alone will have spent: whoever is further behind it stays with it
 EARLY = ((1.0, 0.5), (2.0, 0.25), (4.0, 0.25))  # times what the hours so far have asked for, and how likely, on the first day
 ROUNDING = 1e-9  # of what the rule alone will have spent
@@ -96,17 +97,15 @@ class Account:
         saved = (each[0] - each) * futures.weight[:, None]
         gained, lost = mean[0] - mean, np.maximum(0.0, costs - np.maximum(costs[0], alone))
         at_stake = 2 * (rule - self.own.spent) * gained < np.square(lost) @ futures.weight
-        unsure = np.maximum(0.0, saved).sum(axis=(1, 2)) < SURE * np.maximum(0.0, -saved).sum(axis=(1, 2))
+        sure = 1.0 if self.past.lumpy is False else SURE
+        unsure = np.maximum(0.0, saved).sum(axis=(1, 2)) < sure * np.maximum(0.0, -saved).sum(axis=(1, 2))
         refused = unsure | at_stake | (dearer @ futures.seen > RISK) | (mean - rule > BEHIND * rule)
         gained = np.where(refused, 0.0, gained)
         best = int(np.argmax(gained))
         return plans[best].cap if gained[best] > ROUNDING * rule else RULE
 
     def _futures(self, snapshot: VccInstance, slots: int) -> Futures:
-        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs.
-
-        That comes today, or where this is the day's last slot in the next.
-        """
+        """The hours of past days after this one, each followed by usual ones; and usual ones with a lump of jobs."""
         day, work = snapshot.day_slots, np.array(self.hours(snapshot))
         ahead, left = np.arange(slots) - 1, min(slots, day - snapshot.now % day)
         if len(work) < day:
@@ -121,24 +120,23 @@ class Account:
             weight = np.full(len(past), 1 / len(past))
         seen, lumps = weight, self._lumps(slots, left, day)
         if lumps:
-            when, which = zip(*lumps, strict=True)
-            sizes, rates, came = np.array(which).T
+            sizes, when, rates = np.array(lumps).T
             more = np.repeat(usual[None, ahead % day], len(lumps), axis=0)
-            more[np.arange(len(lumps)), when] += sizes[:, None] * usual.sum(axis=0)
-            weight = weight * (1 - rates.sum())
-            drawn = np.concatenate([drawn, more])
-            weight, seen = np.concatenate([weight, rates]), np.concatenate([weight, came])
+            more[np.arange(len(lumps)), when.astype(np.int64)] += sizes[:, None] * usual.sum(axis=0)
+            days = weight * (1 - rates.sum())
+            drawn, weight = np.concatenate([drawn, more]), np.concatenate([days, rates])
+            seen = np.concatenate([days, rates * bool(self.past.lumpy)])
         drawn[:, 0] = 0.0
         return Futures(weight, seen, drawn, self.carbon.possible(snapshot, slots))
 
-    def _lumps(self, slots: int, left: int, day: int) -> list[tuple[int, Lump]]:
-        """One comes in the rest of today, or else tomorrow: slots at the beginning, in the middle and at the end of each."""
-        found, none = list[tuple[int, Lump]](), 1.0
+    def _lumps(self, slots: int, left: int, day: int) -> list[tuple[float, int, float]]:
+        """Size, slot and probability: one comes in the rest of today, at its beginning, middle or end, or else tomorrow."""
+        found, none = list[tuple[float, int, float]](), 1.0
         for first, end in pairwise((1, min(slots, left), min(slots, left + day))):
             moments = sorted({first, (first + end) // 2, end - 1} & set(range(first, end)))
             share = none * (end - first) / day / max(1, len(moments))
-            found += [(moment, lump.rarer(share)) for lump in self.past.lumps for moment in moments]
-            none = 1.0 - sum(lump.likely for _, lump in found)
+            found += [(size, moment, rate * share) for size, rate in self.past.lumps for moment in moments]
+            none = 1.0 - sum(likely for *_, likely in found)
         return found
 
     def kept(self) -> Kept:

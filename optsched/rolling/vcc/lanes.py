@@ -39,7 +39,7 @@ class Futures:
     weight
         Shape (F,), adding up to 1.
     seen
-        What of it has been seen, and is not only believed, shape (F,).
+        The same of what has been seen, zero of what is only believed, shape (F,).
     work
         NCU by slot, the present one first, and by `DURATIONS`, shape (F, K, D); the present slot's jobs have come, so that its
         row is zero.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,20 +12,7 @@ from optsched.instances.vcc import VccInstance
 from optsched.rolling.vcc.beside import Waiting
 from optsched.rolling.vcc.lanes import DURATIONS, by_duration
 
-
-class Lump(NamedTuple):
-    """Jobs that come at once: their size, of a usual day's work, how likely they are, and what of that has been seen."""
-
-    size: float
-    likely: float
-    seen: float = 0.0
-
-    def rarer(self, share: float) -> Lump:
-        """In so much of the time."""
-        return Lump(self.size, self.likely * share, self.seen * share)
-
-
-LUMPS = (Lump(0.5, 1 / 7), Lump(1.0, 1 / 14), Lump(2.0, 1 / 21), Lump(3.0, 1 / 42))  # on a day
+LUMPS = ((0.5, 1 / 7), (1.0, 1 / 14), (2.0, 1 / 21), (3.0, 1 / 42))  # of a usual day's work, at once; how likely on a day
 BELIEVED = 2.0  # days of a history count as much as that: about half a lump, which is Jeffreys' prior of a rate
 
 
@@ -43,13 +29,16 @@ class Past:
     asked
         NCU-hours that each day's slots submit.
     lumps
-        On a day.
+        Their size, of a usual day's work, and how likely they are on a day.
+    lumpy
+        Whether one of these days had one; None where nobody knows.
     """
 
     day: int
     work: tuple[Floats, ...]
     asked: tuple[tuple[float, ...], ...]
-    lumps: tuple[Lump, ...]
+    lumps: tuple[tuple[float, float], ...]
+    lumpy: bool | None
 
     @classmethod
     def of(cls, instance: VccInstance) -> Past:
@@ -65,7 +54,7 @@ class Past:
         work = [by_duration(jobs) for jobs in hours[midnight : midnight + slots]]
         days = [np.array(work[first : first + day]) for first in range(0, slots, day)]
         asked = [tuple((hours @ DURATIONS * instance.slot_h).tolist()) for hours in days]
-        return cls(day, tuple(work), tuple(asked), _lumps(days))
+        return cls(day, tuple(work), tuple(asked), *_lumps(days))
 
     def before(self, slot: int) -> Sequence[Floats]:
         """Hours that lead up to that slot: they end at the same time of the day as the one before it."""
@@ -73,7 +62,7 @@ class Past:
         return self.work[: (len(self.work) - time) // self.day * self.day + time]
 
 
-NOTHING = Past(1, (), (), LUMPS)
+NOTHING = Past(1, (), (), LUMPS, lumpy=None)
 
 
 def usual_day(days: Sequence[Floats]) -> Floats:
@@ -81,14 +70,16 @@ def usual_day(days: Sequence[Floats]) -> Floats:
     return sorted(days, key=lambda hours: float((hours @ DURATIONS).sum()))[(len(days) - 1) // 2]
 
 
-def _lumps(days: Sequence[Floats]) -> tuple[Lump, ...]:
-    """Those of a day after so many: as believed before, drawn towards what came on top of what is usual then."""
+def _lumps(days: Sequence[Floats]) -> tuple[tuple[tuple[float, float], ...], bool | None]:
+    """How likely they are after so many days: as believed before, drawn towards what came on top of what is usual then.
+
+    And whether any came.
+    """
     usual = usual_day(days) @ DURATIONS
     if not usual.any():
-        return LUMPS
+        return LUMPS, None
     largest = [float((hours @ DURATIONS - usual).max()) for hours in days]
-    sizes, rates, _ = np.array(LUMPS).T
+    sizes, rates = np.array(LUMPS).T
     came = np.histogram(largest, [*(sizes * float(usual.sum())), np.inf])[0]
-    count = BELIEVED + len(days)
-    likely, seen = (BELIEVED * rates + came) / count, came / count
-    return tuple(map(Lump, sizes.tolist(), likely.tolist(), seen.tolist()))
+    likely = (BELIEVED * rates + came) / (BELIEVED + len(days))
+    return tuple(zip(sizes.tolist(), likely.tolist(), strict=True)), bool(came.any())
