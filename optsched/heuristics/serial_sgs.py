@@ -31,7 +31,7 @@ def serial_sgs(program: TimeIndexedProblem, order: Ints, score: Floats | None = 
 
 
 def place(packing: Packing, order: Iterable[int], score: Floats | None, spare: Spare | None) -> None:
-    """Jobs in order into a packing, as `construct` does."""
+    """Jobs in order into a packing, as `serial_sgs` does."""
     for i, job in enumerate(order):
         if spare is not None and i and i % EVERY == 0 and not spare():
             return

@@ -201,7 +201,7 @@ class BidPricePolicy(Generic[I, S, J]):
             plan = solve_restricted_mip(kept, plan, GAP, NODES).chosen
         chosen = worth[plan]
         if not self.expected and not self.blind:
-            chosen = filled(program, chosen)  # what is left is for whoever could not pay: nobody else comes
+            chosen, priced = filled(program, chosen), program  # what is left is for whoever could not pay: nobody else comes
         return schedule(chosen if law is None else as_told(told, priced, chosen))
 
     def _put_off(self, program: TimeIndexedProblem) -> Floats:
@@ -382,10 +382,11 @@ class BidPricePolicy(Generic[I, S, J]):
         return range(hour + (passed + 1 > missed * arrivals.block), (arrivals.offset + now) // arrivals.block)
 
     def _use(self, own: range) -> PriceUse:
-        """By how many hours are known, of a history or of the present stretch: as many as that has are enough."""
+        """By how many hours are known, of a history or of the present stretch: as many as the replay has are enough."""
         enough = self.pricing.learnt
         if self.arrivals is not None:
-            enough = min(enough, self.arrivals.blocks_a_day, max(1, self.arrivals.whole))
+            own_hours = self.arrivals.whole - self.first // self.arrivals.block
+            enough = min(enough, self.arrivals.blocks_a_day, max(1, own_hours))
         return self.pricing.with_history if len(self.before) + len(own) >= enough else self.pricing.without_history
 
     def _counted(self, variation: float | None) -> float:

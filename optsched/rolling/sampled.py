@@ -55,7 +55,7 @@ def mean_prices(program: TimeIndexedProblem, future: Ints, futures: int, iterati
     futures
         How many there are, those in which nobody comes too.
     iterations
-        Of each dual from the prices `start`, shape (P, T); `FIRST` without them.
+        Of each dual from the prices `start`, shape (P, T); without them of all but the first, which has `FIRST`.
     start
         Prices of before.
     """

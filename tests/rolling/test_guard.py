@@ -230,14 +230,16 @@ def test_what_might_be_lacking_is_not_risked(penalty: float, lumpy: bool | None,
     assert account.cheapest(snapshot, 0.0) == cap
 
 
-@pytest.mark.parametrize(("penalty", "waits"), [(40.0, True), (640.0, False)])
-def test_a_little_is_risked_and_not_much(penalty: float, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lump once in 10,000 days would cost twice as much as is left, or thirty times; half of that is to be saved."""
+@pytest.mark.parametrize("spent", [0.0, 100.0])
+@pytest.mark.parametrize(("penalty", "waits"), [(150.0, True), (220.0, False)])
+def test_a_little_is_risked_and_not_much(penalty: float, waits: bool, spent: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lump once in 10,000 days would cost many times what is left, of which half is to be saved; what is gone is gone."""
     monkeypatch.setattr("optsched.rolling.vcc.account.EARLY", ((1.0, 1.0),))
     account = Account(past=replace(NOTHING, lumps=((3.0, 1e-4),)))
     fields = {"carbon_kg_per_kwh": (1.0, 0.1, 0.1, 0.1), "daily_penalty_per_ncu_h": penalty, "daily_fraction": 1.0}
     snapshot = dearer_at_first().model_copy(update=fields)
     account.observe(snapshot)
+    account.own.spent = account.rule.spent = spent
     assert (account.cheapest(snapshot, 0.0) < RULE) == waits
 
 

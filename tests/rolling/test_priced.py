@@ -16,7 +16,7 @@ from optsched.instances.base import Floats, Ints
 from optsched.instances.deferrable import DeferrableInstance, Job
 from optsched.instances.generators import osdec
 from optsched.problems.time_indexed import TimeIndexedProblem
-from optsched.rolling import priced, sampled
+from optsched.rolling import priced, reckoning, sampled
 from optsched.rolling.arrivals import Arrivals
 from optsched.rolling.deferrable.policies import PRICING
 from optsched.rolling.geo.policies import PRICING as GEO
@@ -224,6 +224,19 @@ def test_what_is_left_is_for_who_cannot_pay(expected: bool, blind: bool, starts:
     assert len(policy.decide(waiting(0, *jobs)).starts) == starts
 
 
+def test_what_is_left_is_for_who_cannot_pay_where_estimates_err(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two jobs on four free GPUs at prices above all worth, after a run that took half as long again as it was told to."""
+    monkeypatch.setattr(priced, "EXACT", 0)
+    model = geo.Model("left", horizon=6, slot_s=3600, gpu_revenue_usd_per_h=1, gpu_power_kw=1)
+    site = model.add_site(gpus=4, price_usd_per_mwh=[1] * 6, carbon_g_per_kwh=[0] * 6)
+    for _ in range(2):
+        model.add_job(site, gpus=1, duration=2, slack=1, submitted=0)
+    policy = priced.BidPricePolicy(GEO, Settings())
+    policy.prices, policy.blind = np.full((1, 6), 5.0), False
+    policy.experience, policy.reckoned = reckoning.Experience(ended=[(2, 3)]), (True, False)
+    assert len(policy.decide(model.instance()).starts) == 2
+
+
 def test_a_choice_is_filled_with_the_densest() -> None:
     program = TimeIndexedProblem(
         job=np.arange(4),
@@ -342,15 +355,24 @@ def test_hours_that_have_been_seen_are_as_good_as_a_history(slot_s: float, first
     assert priced.BidPricePolicy(PRICING, Settings(history=at(0))).use is PRICING.with_history
 
 
+def idle(now: int, slots: int) -> DeferrableInstance:
+    """Nobody comes."""
+    return DeferrableInstance(
+        name="idle", slot_s=300, now=now, capacity=(1.0,) * slots, delay_penalty=1.0, overload_penalty=10.0, jobs=()
+    )
+
+
+@pytest.mark.parametrize("now", [0, 96])
+def test_a_history_as_long_as_what_is_replayed_is_enough(now: int) -> None:
+    """Three hours of each, also from eight in the morning on."""
+    policy = priced.BidPricePolicy(PRICING, Settings(history=idle(0, 36)))
+    policy.decide(idle(now, 36))
+    assert policy.use is PRICING.with_history
+
+
 @pytest.mark.parametrize(("minutes", "learnt"), [(30, 6), (180, 3), (355, 1), (360, 0)])
 def test_a_history_counts_by_its_whole_hours(minutes: int, learnt: int) -> None:
     """Half an hour of it is nothing; of six hours the rest is learnt here."""
-
-    def idle(now: int, slots: int) -> DeferrableInstance:
-        return DeferrableInstance(
-            name="idle", slot_s=300, now=now, capacity=(1.0,) * slots, delay_penalty=1.0, overload_penalty=10.0, jobs=()
-        )
-
     policy = priced.BidPricePolicy(PRICING, Settings(history=idle(0, minutes // 5)))
     for hour in range(7):
         policy.decide(idle(12 * hour, 288 - 12 * hour))

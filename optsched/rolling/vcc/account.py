@@ -8,8 +8,9 @@ Plans are played out under all of them (`lanes.py`): the cap that is wanted for 
 cap 1, and each of the latter two after the first. What costs least in the mean decides, of those that save several times what
 they lose, that hardly risk to cost more than cap 1 from now on and that do not end far behind the rule alone: what has been
 lost is lost, up to there. Lumps count by their probability there only where a history has shown that they come, and always by
-what is at stake: to who has w left until the rule's cost a saving s and a loss l are worth the second order of log(w + s - l),
-s - l^2 / 2w. After a history of days without them that alone decides.
+what is at stake: to who has w left until the rule's cost, a mean saving s and a loss l are worth s - l^2 / 2w, about what a
+logarithm of w makes of them. After a history of days without lumps that alone decides. On the first day what it may yet ask
+for counts as seen.
 """
 
 from __future__ import annotations
